@@ -39,6 +39,7 @@ REASONS: dict[str, str] = {
     "remote/test_hub_place.py": "a hub, the line and both of its ends",
     "remote/test_light_starts.py": "what three modules import",
     "remote/test_ssh_command.py": "both ends of the line over a real sshd",
+    "review/test_budget.py": "how large the reviewer may be",
     "review/test_room.py": "the `__init__.py` of the package",
     "schema/test_versions.py": "the generated packages of all versions",
 }

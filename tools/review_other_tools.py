@@ -1,6 +1,6 @@
 """Linters of others, run as somebody would who looks for bugs and not for style.
 
-`review_corpus.py` and `review_figure.py` compare us with them.
+`review_figure.py` compares us with them.
 """
 
 from __future__ import annotations

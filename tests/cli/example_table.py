@@ -188,7 +188,7 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman review --staged": Shows("^nothing found in 0 files\n$"),
     "dragoman review --fix": FINDING,
     "dragoman review --format sarif > review.sarif": Shows(
-        '"ruleId": ?"flow/built-command"', 1, file="review.sarif"
+        '"ruleId": ?"python/shell-call"', 1, file="review.sarif"
     ),
     "dragoman review --list-rules": Shows("\nc/gets +critical +c, cpp +gets: buffer overflow\n"),
     "dragoman check trace session.ndjson": JUDGED,

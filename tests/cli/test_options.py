@@ -46,10 +46,7 @@ FOREIGN = {
 }
 """Options of other programs, and whose they are."""
 
-EXAMPLES = ROOT / "docs" / "review-rules.md"
 EVIDENCE = ROOT / "docs" / "compatibility.md"
-"""Its blocks of code are what the reviewer's rules look for."""
-FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
 def filled(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -147,8 +144,6 @@ def test_options_exist_wherever_they_are_named(place: Path) -> None:
     said = (
         [place.read_text("utf-8")] if place.is_file() else [text for path in sources for text in texts(path)]
     )
-    if place == EXAMPLES:
-        said = [FENCED.sub("", text) for text in said]
     if place == EVIDENCE:  # its lists quote what other people's programs wrote
         said = [re.sub(r"(?m)^- .*$", "", text) for text in said]
     known = all_options(root()) | FOREIGN.keys()

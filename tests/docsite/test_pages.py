@@ -44,6 +44,7 @@ def test_everything_of_docs_is_staged(tmp_path: Path) -> None:
     docs = ROOT / "docs"
     missing = [path for path in docs.rglob("*") if not (tmp_path / "pages" / path.relative_to(docs)).exists()]
     assert missing == []
+    assert '<a id="python-shell-true"></a>' in (tmp_path / "pages/review-rules.md").read_text("utf-8")
     assert (tmp_path / "pages/project/changelog.md").read_text("utf-8").startswith("# ")
 
 

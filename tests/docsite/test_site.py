@@ -40,6 +40,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
     made = {
         "adr/index.md",
         "reference/index.md",
+        "review-rules.md",
         *(f"reference/{page.file}" for page in PAGES),
         *ROOT_PAGES.values(),
     }

@@ -7,7 +7,7 @@ from dragoman.review.catalogue import BY_RUFF_CODE, PYTHON_RULES, rule_examples
 from dragoman.review.inspection import inspect
 from dragoman.review.places import find_ruff
 from dragoman.review.python_ast import PythonRule
-from dragoman.review.ruff import ruff_findings
+from dragoman.review.ruff import ruff_findings_of_many
 from tests.review.samples import reviewed, rules_of
 
 RULES = {rule.id: rule for rule in PYTHON_RULES}
@@ -37,10 +37,11 @@ async def test_ruff_finds_the_same_under_the_same_name(rule: PythonRule) -> None
     example = EXAMPLES[name]
     ruff = find_ruff()
     assert ruff is not None
-    hits = await ruff_findings(ruff, "x.py", example.bad, deadline=20)
+    sources = [ReviewSource("x.py", text) for text in (example.bad, example.good)]
+    hits, misses = await ruff_findings_of_many(ruff, sources, deadline=20)
     theirs = {finding.line for finding in hits if finding.rule == name}
     assert theirs == {line for rule, line in found_without_ruff(example.bad) if rule == name}
-    assert name not in rules_of(await ruff_findings(ruff, "x.py", example.good, deadline=20))
+    assert name not in rules_of(misses)
 
 
 @pytest.mark.bound(30)

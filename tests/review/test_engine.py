@@ -56,7 +56,7 @@ async def test_what_is_reviewed_is_the_given_text_and_not_the_file(tmp_path: Pat
 async def test_every_tool_adds_its_findings() -> None:
     found = await reviewed(
         ReviewSource("x.py", "import os\n"),
-        ReviewSource("x.js", "x.innerHTML = y; if (a = 1) {}\n"),
+        ReviewSource("x.js", "debugger; if (a = 1) {}\n"),
         ReviewSource("x", "<<<<<<< a\n"),
     )
     assert {finding.tool for finding in found} == {"ruff", "ast-grep", "oxlint", "dragoman"}

@@ -2,15 +2,16 @@
 
 import pytest
 
-from dragoman.review import Finding, Severity, apply_fixes
+from dragoman.review import Finding, ReviewSource, Severity, apply_fixes
 from dragoman.review.places import find_ruff
-from dragoman.review.ruff import config, ruff_findings
+from dragoman.review.ruff import config, ruff_findings_of_many
 
 
 async def found(text: str, path: str = "x.py") -> list[Finding]:
     program = find_ruff()
     assert program is not None
-    return await ruff_findings(program, path, text, deadline=20)
+    (findings,) = await ruff_findings_of_many(program, [ReviewSource(path, text)], deadline=20)
+    return findings
 
 
 async def test_a_finding_has_our_words_and_ruffs_code() -> None:
@@ -69,18 +70,6 @@ async def test_the_projects_own_configuration_is_not_asked(
     (folder / "ruff.toml").write_text("lint.select = []\n")
     monkeypatch.chdir(folder)
     assert await found("import os\n") != []
-
-
-async def test_sql_of_texts_that_the_function_chose_is_no_injection() -> None:
-    chosen = "COLUMNS = {{}}\n\n\ndef f(sort, ids):\n    {0}\n    return 'SELECT a FROM t ORDER BY ' + part\n"
-    for line in (
-        "part = COLUMNS.get(sort, 'a')",
-        "part = 'a' if sort else 'b'",
-        "part = ','.join('?' for _ in ids)",
-    ):
-        assert await found(chosen.format(line)) == [], line
-    for line in ("part = sort", "part = 'a'; part += sort", "part = ','.join(ids)"):
-        assert {finding.rule for finding in await found(chosen.format(line))} >= {"python/built-sql"}, line
 
 
 async def test_every_code_that_is_asked_for_is_one_that_ruff_knows() -> None:

@@ -15,12 +15,13 @@ from dragoman.review import ReviewSource
 from dragoman.review.catalogue import catalogue, rule_examples
 from dragoman.review.formats import as_json, as_sarif, as_text
 from dragoman.review.places import PAGE_VARIABLE
-from dragoman.review.rule_links import rule_anchor, rule_link, rules_page
+from dragoman.review.rule_links import rule_link, rules_page
+from dragoman.review.rule_page import rules_markdown
+from dragoman.review.rules import rule_anchor
 from dragoman.review.suppression import COMPLAINTS, UNTRUSTED
 from tests.review.findings import finding
 from tests.review.samples import reviewed, rules_of
 
-DOCS = Path(__file__).parents[2] / "docs" / "review-rules.md"
 SECTION = re.compile(
     r'^<a id="(?P<anchor>[\w-]+)"></a>\n### (?P<rule>\S+)\n(?P<body>.*?)(?=^<a id=|^## |\Z)', re.M | re.S
 )
@@ -29,7 +30,7 @@ LINK = f"{PAGE}#python-eval"
 
 
 def test_every_rule_has_a_section_with_its_reason_and_a_bad_and_a_good_example() -> None:
-    sections = {found["rule"]: found for found in SECTION.finditer(DOCS.read_text("utf-8"))}
+    sections = {found["rule"]: found for found in SECTION.finditer(rules_markdown())}
     entries = {entry.id: entry for entry in catalogue()}
     assert sections.keys() == entries.keys()
     anchors = [found["anchor"] for found in sections.values()]
@@ -69,10 +70,27 @@ def test_rules_of_others_link_to_their_own_pages_and_those_of_a_project_to_none(
     assert "see " not in as_text(finding(rule="team/no-print"), page=PAGE)
 
 
-def test_the_page_is_there_without_a_network_and_may_be_published(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_is_there_without_a_network_and_may_be_published(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv(PAGE_VARIABLE, raising=False)
-    assert Path(unquote(urlsplit(rules_page()).path)).is_file()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    page = Path(unquote(urlsplit(rules_page()).path))
+    assert rules_markdown() in page.read_text("utf-8")
+    page.write_text("of other rules\n")
+    assert rules_page() == page.as_uri()
+    assert rules_markdown() in page.read_text("utf-8")
     monkeypatch.setenv(PAGE_VARIABLE, f"{PAGE}#top")
     assert rules_page() == PAGE
     monkeypatch.setenv(PAGE_VARIABLE, "javascript:alert(1)")
     assert rules_page().startswith("file://")
+
+
+def test_where_nothing_can_be_written_a_finding_has_no_link(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.delenv(PAGE_VARIABLE, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert rules_page() == ""
+    assert rule_link(finding(rule="python/eval"), rules_page()) is None

@@ -171,56 +171,21 @@ def test_no_pattern_of_ours_takes_long_on_what_repeats_itself(piece: str, size: 
     assert slow == []
 
 
-# Those that reach over several lines, or over much of one.
-REACHING = frozenset(
-    [
-        "go/profile-exposed",
-        "go/shadowed-result",
-        "go/sleep-constant",
-        "java/lost-cause",
-        "java/thread-run",
-        "kotlin/not-null-assertion",
-        "javascript/backwards-from-length",
-        "javascript/client-without-timeout",
-        "javascript/exact-sum",
-        "javascript/for-in-typed-array",
-        "javascript/jquery-html",
-        "javascript/unawaited-transaction",
-        "javascript/unchecked-record",
-        "javascript/unchecked-storage",
-        "javascript/zero-iv",
-        "python/caught-cancellation",
-        "python/find-as-truth",
-        "python/first-decides",
-        "python/pid-file-race",
-        "rust/cut-text",
-        "rust/guard-across-await",
-        "rust/lazy-iterator",
-        "rust/unwrapped-extreme",
-        "security/shell-command",
-        "security/xml-external-entity",
-        "shell/command-string",
-        "shell/lock-file-after-check",
-        "shell/remove-below-unset",
-        "shell/sudo-redirect",
-        "shell/unquoted-arguments",
-    ]
-)
-reaching = [made for made in own_rules() if made.id in REACHING]
+reaching = [made for made in own_rules() if made.pattern is not None and not made.entropy]
 
 
 @every("made", reaching, ids=lambda made: made.id)
 def test_a_pattern_takes_no_more_than_linear_time_on_its_own_lines_again_and_again(made: ReviewRule) -> None:
     pattern, _ = compile_rule(made)
     for head, piece in sorted({piece for text in made.hits for piece in _pieces(text)}):
-        # A step for each pair of places takes five times that.
-        if _seconds(pattern, head, piece, 5_000) < 0.005:
+        # A step for each pair of places takes twice that.
+        if _seconds(pattern, head, piece, 5_000) < 0.012:
             continue
         short, long = (
-            min(_seconds(pattern, head, piece, size) for _ in range(3)) for size in (5_000, 40_000)
+            min(_seconds(pattern, head, piece, size) for _ in range(3)) for size in (5_000, 20_000)
         )
-        # Eight times as long is linear, 64 times is not; between them is room for a busy machine.
-        assert long < 24 * short, (head, piece)
+        # Four times as long is linear, 16 times is not; between them is room for a busy machine.
+        assert long < 9 * short, (head, piece)
 
 
 def _seconds(pattern: re.Pattern[str], head: str, piece: str, size: int) -> float:
@@ -240,7 +205,3 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
         yield "", f"{line}\n"
         yield above, f"{line}\n"
         above = f"{line}\n"
-
-
-def test_the_rules_that_reach_far_are_all_there() -> None:
-    assert {made.id for made in reaching} == REACHING

@@ -1,4 +1,5 @@
-"""Stages the pages of the site: `docs/` as it is, pages of the repository's root, and an index of decisions.
+"""Stages the pages of the site: `docs/` as it is, pages of the repository's root, an index of decisions, and
+the page of all rules of the review.
 
 What changes on the way: links that leave `docs/` lead to a page of the site, to the repository's address if
 there is one, or become plain text; comments for our tests are left out. Code blocks stay as they are.
@@ -13,6 +14,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from dragoman.review.rule_page import rules_markdown
+
 ROOT_PAGES = {
     "ARCHITECTURE.md": "project/architecture.md",
     "CHANGELOG.md": "project/changelog.md",
@@ -24,8 +27,6 @@ ROOT_PAGES = {
 
 _FOLDERS = ("adr", "guides", "tutorial")
 """Folders that have a first page; a link to another one leads to the repository."""
-
-_LISTS = ("docs/review-rules.md",)
 
 _FENCE = re.compile(r"^(?P<fence>```+|~~~+).*?^(?P=fence)[ \t]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(
@@ -56,6 +57,7 @@ def stage_pages(root: Path, folder: Path, *, repository: str = "") -> None:
             target.write_text(
                 stage_text((root / name).read_text("utf-8"), Path(name), root, repository), "utf-8"
             )
+    (folder / "review-rules.md").write_text(light_list(rules_markdown()), "utf-8")
     (folder / "adr" / "index.md").write_text(decisions_page(docs / "adr"), "utf-8")
 
 
@@ -65,8 +67,7 @@ def stage_text(text: str, source: Path, root: Path, repository: str) -> str:
         part if is_code else _relink(part, source, root, repository)
         for part, is_code in split_code(_without_notes(text))
     )
-    staged = "".join(parts)
-    return light_list(staged) if source.as_posix() in _LISTS else staged
+    return "".join(parts)
 
 
 def light_list(text: str) -> str:

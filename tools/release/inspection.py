@@ -14,7 +14,6 @@ UPPER_BOUND = re.compile(r"<|==")
 WANTED = (
     "dragoman/py.typed",
     "dragoman/web/static/index.html",
-    "dragoman/review/data/review-rules.md",
     "dragoman/cli/pages/run.md",
 )
 LICENSES = ("LICENSE", "LICENSES/highlight.js.txt", "LICENSES/lit.txt")

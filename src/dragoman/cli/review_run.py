@@ -36,7 +36,6 @@ from dragoman.review.caller_search import broken_callers
 from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
 from dragoman.review.git import GitChanges, changes
 from dragoman.review.junit import as_junit
-from dragoman.review.places import default_cache_folder
 from dragoman.review.rule_links import rules_page
 from dragoman.review.secrets import mask_secrets
 from dragoman.review.text_edits import TextLines
@@ -84,7 +83,6 @@ def _settings(args: argparse.Namespace) -> ReviewSettings:
         without=tuple(args.without),
         severity=Severity(args.severity),
         deadline=args.deadline,
-        cache=None if args.no_cache else str(default_cache_folder()),
         use_ruff=not args.no_tools,
         use_oxlint=not args.no_tools,
     )

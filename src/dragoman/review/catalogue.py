@@ -13,16 +13,15 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from dragoman.decoders import convert
-from dragoman.review import python_bugs, python_flow, python_names, python_security
+from dragoman.review import python_bugs, python_flow, python_security
 from dragoman.review.callers import CALLER_RULE, CALLER_SEVERITY, CALLER_TITLE, CALLER_WHY
-from dragoman.review.code_rule_texts import CODE_RULES, CodeRule
 from dragoman.review.finding import Severity
-from dragoman.review.python_ast import INVALID_SYNTAX, SYNTAX_TITLE, SYNTAX_WHY
+from dragoman.review.python_ast import INVALID_SYNTAX, SYNTAX_TITLE, SYNTAX_WHY, Find, PythonRule
 from dragoman.review.rules import ReviewRule, all_rules
 from dragoman.review.suppression import COMPLAINTS
 from dragoman.review.whole_text import CHECKS
 
-_EXAMPLES = Path(__file__).parent / "data" / "examples.toml"
+_DATA = Path(__file__).parent / "data"
 
 
 class RuleExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -50,18 +49,9 @@ class CatalogueEntry(NamedTuple):
 
 def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[CatalogueEntry, ...]:
     """Our rules, and those of users."""
-    # Not at the top: these compile patterns, and a review that knows every text needs none.
-    from dragoman.review.code_text import LANGUAGES as CODE_LANGUAGES
-    from dragoman.review.flow_tables import tables
-
-    flow_rules = (CodeRule(rule.id, rule.severity, rule.title, rule.why) for rule in tables().sink)
     entries = [
         *(CatalogueEntry(check.id, check.severity, (), check.title, check.why) for check in CHECKS),
         *(CatalogueEntry(rule.id, rule.severity, ("python",), rule.title, rule.why) for rule in PYTHON_RULES),
-        *(
-            CatalogueEntry(rule.id, rule.severity, tuple(sorted(CODE_LANGUAGES)), rule.title, rule.why)
-            for rule in (*CODE_RULES, *flow_rules)
-        ),
         *(
             CatalogueEntry(rule.id, rule.severity, rule.languages, rule.title, rule.why)
             for rule in all_rules(more)
@@ -75,7 +65,7 @@ def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[CatalogueEntry, ...]:
 
 def rule_examples() -> dict[str, RuleExample]:
     """One example for each rule of ours, by its name; the first where a rule has several."""
-    tables = tomllib.loads(_EXAMPLES.read_text("utf-8"))["example"]
+    tables = tomllib.loads((_DATA / "examples.toml").read_text("utf-8"))["example"]
     examples = {example.rule: example for example in convert(tables, list[RuleExample])}
     for rule in all_rules(()):
         if rule.id not in examples and rule.hits and rule.misses:
@@ -86,20 +76,12 @@ def rule_examples() -> dict[str, RuleExample]:
     return examples
 
 
-PYTHON_RULES = (*python_bugs.RULES, *python_flow.RULES, *python_names.RULES, *python_security.RULES)
+_FINDERS = python_bugs.FINDERS | python_flow.FINDERS | python_security.FINDERS
+PYTHON_RULES: dict[PythonRule, Find] = {
+    rule: _FINDERS[rule.id]
+    for rule in convert(
+        tomllib.loads((_DATA / "python-rules.toml").read_text("utf-8"))["rule"], list[PythonRule]
+    )
+}
 
 BY_RUFF_CODE = {rule.ruff: rule for rule in PYTHON_RULES if rule.ruff is not None}
-
-
-def function_rule_ids() -> frozenset[str]:
-    """The names of the rules that are functions, without reading those that are data."""
-    return frozenset(
-        (
-            *(rule.id for rule in PYTHON_RULES),
-            *(rule.id for rule in CODE_RULES),
-            *(check.id for check in CHECKS),
-            *(words.rule for words in COMPLAINTS),
-            CALLER_RULE,
-            INVALID_SYNTAX,
-        )
-    )

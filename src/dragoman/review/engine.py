@@ -12,12 +12,10 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
 from dragoman.review.finding import Finding
-from dragoman.review.finding_cache import FindingCache
 from dragoman.review.finding_filter import FindingFilter
 from dragoman.review.languages import language_of
 from dragoman.review.places import find_oxlint, find_ruff
@@ -72,17 +70,13 @@ def _ignore(note: ReviewNote) -> None:
 
 
 class _ReviewJob:
-    """One text on its way, and what its tools have found so far."""
+    """One text on its way."""
 
     def __init__(self, source: ReviewSource, language: str | None, sieve: FindingFilter) -> None:
         self.source = source
         self.language = language
         self.sieve = sieve
         self.has_ruff = False
-        self.findings: list[Finding] = []
-        self.tools_left = 1
-        self.has_failed = False
-        self.key = ""
 
 
 _Lane: TypeAlias = asyncio.Queue["_ReviewJob | None"]
@@ -98,11 +92,6 @@ class _Review:
         self._baseline: Counter[str] = settings.baseline.counter() if settings.baseline else Counter()
         self._ruff = find_ruff() if settings.use_ruff else None
         self._oxlint = find_oxlint() if settings.use_oxlint else None
-        self._cache = (
-            FindingCache(Path(settings.cache), settings.rules, (self._ruff, self._oxlint))
-            if settings.cache
-            else None
-        )
 
     async def run(self, sources: Sources) -> None:
         """Review everything, and tell the reader when it is over."""
@@ -130,42 +119,15 @@ class _Review:
             if job is None:
                 continue
             await self._emit(job.sieve.complaints())
-            if await self._is_known(job):
-                continue
             size += len(source.text)
             if size > workers * _WORKLOAD and workers < self._settings.concurrency:
                 workers += 1
                 group.create_task(self._look_through(texts))
             if job.language in _SCRIPTS and self._oxlint:
-                job.tools_left += 1
                 await scripts.put(job)
             await (pythons if job.language == "python" and self._ruff else texts).put(job)
         await pythons.put(None)
         await scripts.put(None)
-
-    async def _is_known(self, job: _ReviewJob) -> bool:
-        """Whether the same text was judged by the same rules before; then that is the answer."""
-        if self._cache is None:
-            return False
-        job.key = self._cache.key(job.source.path, job.source.text)
-        cached_findings = self._cache.read(job.key)
-        if cached_findings is None:
-            return False
-        await self._emit(job.sieve.filter(cached_findings))
-        for note in job.sieve.notes():
-            self._note(note)
-        return True
-
-    async def _report(self, job: _ReviewJob, new_findings: Iterable[Finding]) -> None:
-        """Emit what one tool found, and keep it when the last one is done."""
-        findings = list(new_findings)
-        job.findings += findings
-        await self._emit(job.sieve.filter(findings))
-
-    def _finish(self, job: _ReviewJob) -> None:
-        job.tools_left -= 1
-        if self._cache is not None and not job.tools_left and not job.has_failed:
-            self._cache.write(job.key, job.findings)
 
     def _job(self, source: ReviewSource) -> _ReviewJob | None:
         if len(source.text) > self._settings.largest:
@@ -185,7 +147,7 @@ class _Review:
         inspector: Inspector | None = None
         try:
             while (job := await lane.get()) is not None:
-                # Not before: to read all rules takes longer than to find that every text is known.
+                # Not before: to read all rules takes longer than to find that there is no text.
                 inspector = inspector or _judges().Inspector(
                     _judges().all_rules(self._settings.rules), deadline=self._settings.deadline
                 )
@@ -225,26 +187,22 @@ class _Review:
                 for job in jobs:
                     await self._ask_ruff([job])
                 return
-            jobs[0].has_failed = True
             self._note(ReviewNote(jobs[0].source.path, str(error), is_failure=True))
             return
         for job, findings in zip(jobs, findings_by_job, strict=True):
             job.has_ruff = True
-            await self._report(job, findings)
+            await self._emit(job.sieve.filter(findings))
 
     async def _inspect(self, inspector: Inspector, job: _ReviewJob) -> None:
         path, text = job.source.path, job.source.text
         try:
             answer = await inspector.inspect(path, text, has_ruff=job.has_ruff)
         except ToolFailed as error:
-            job.has_failed = True
             self._note(ReviewNote(path, str(error), is_failure=True))
             return
-        await self._report(job, answer.findings)
+        await self._emit(job.sieve.filter(answer.findings))
         for failure in answer.failures:
-            job.has_failed = True
             self._note(ReviewNote(path, failure, is_failure=True))
-        self._finish(job)
 
     async def _lint_scripts(self, lane: _Lane) -> None:
         """Give oxlint what is waiting, all at once: it is fast, but starting it takes time."""
@@ -265,13 +223,12 @@ class _Review:
                 self._oxlint, sources, deadline=self._settings.deadline
             )
         except ToolFailed as error:
-            for job in jobs:
-                job.has_failed = True
             self._note(ReviewNote(None, str(error), is_failure=True))
             return
         for job in {job.source.path: job for job in jobs}.values():
-            await self._report(job, [finding for finding in findings if finding.path == job.source.path])
-            self._finish(job)
+            await self._emit(
+                job.sieve.filter([finding for finding in findings if finding.path == job.source.path])
+            )
 
     async def _emit(self, findings: Iterable[Finding]) -> None:
         for finding in findings:

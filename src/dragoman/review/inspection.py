@@ -11,20 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.review.catalogue import PYTHON_RULES
-from dragoman.review.code_logic import may_leave_early
-from dragoman.review.code_rules import code_findings
-from dragoman.review.code_text import LANGUAGES, CodeText
 from dragoman.review.finding import Finding
 from dragoman.review.languages import language_of
 from dragoman.review.lexer import LexicalSpans
 from dragoman.review.python_ast import python_findings
-from dragoman.review.python_names import may_be_unbound
-from dragoman.review.refutation import without_refuted
 from dragoman.review.rules import ReviewRule
 from dragoman.review.structure import StructureFailed, structural_findings
 from dragoman.review.text_edits import TextLines
 from dragoman.review.text_rules import text_findings
-from dragoman.review.vocabulary import Vocabulary
 from dragoman.review.whole_text import whole_text_findings
 from dragoman.review.worker_messages import LONGEST_LINE
 
@@ -42,21 +36,14 @@ def inspect(
     """Look through one text. Never raises, whatever the text is."""
     language = language_of(path, text)
     lines = TextLines(text)
-    relevant_rules = [rule for rule in _rules_for(rules, language) if _concerns(rule, path)]
-    spans, vocabulary = LexicalSpans(text, language), Vocabulary(text)
+    relevant_rules = [rule for rule in rules if rule.holds_for(language) and _concerns(rule, path)]
+    spans = LexicalSpans(text, language)
     findings = [
         *whole_text_findings(path, lines, language),
-        *text_findings(path, lines, spans, language, relevant_rules, longest=longest, vocabulary=vocabulary),
+        *text_findings(path, lines, spans, language, relevant_rules, longest=longest),
     ]
-    code = CodeText(text, language, spans.spans, vocabulary) if language in LANGUAGES else None
-    if code is not None:
-        findings += code_findings(path, lines, code)
     failures: list[str] = []
-    if (
-        code is not None
-        and language == "python"
-        and (not has_ruff or may_leave_early(code) or may_be_unbound(code))
-    ):
+    if language == "python":
         try:
             findings += python_findings(path, lines, PYTHON_RULES, has_ruff=has_ruff)
         except RecursionError:
@@ -65,41 +52,15 @@ def inspect(
         findings += structural_findings(path, lines, language, relevant_rules)
     except StructureFailed as error:
         failures.append(f"ast-grep: {error}")
-    return Inspection(list(without_refuted(_unique(findings), lines)), failures)
-
-
-class _LanguageRules:
-    """The rules of one language. A worker has the same rules for every text, and most are for others."""
-
-    def __init__(self) -> None:
-        self._rules: Sequence[ReviewRule] = ()
-        self._by_language: dict[str | None, list[ReviewRule]] = {}
-
-    def __call__(self, rules: Sequence[ReviewRule], language: str | None) -> list[ReviewRule]:
-        if rules is not self._rules:
-            self._rules, self._by_language = rules, {}
-        if language not in self._by_language:
-            self._by_language[language] = [rule for rule in rules if rule.holds_for(language)]
-        return self._by_language[language]
-
-
-_rules_for = _LanguageRules()
-
-_GENERAL = ("security/", "flow/", "logic/")
+    return Inspection(list(_unique(findings)), failures)
 
 
 def _unique(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Each thing once: patterns of a rule may match at one place, and a rule for every language may say the
-    same of a line as one for this language."""
+    """Each thing once: patterns of a rule may match at one place."""
     places: set[tuple[str, int, int]] = set()
-    first: dict[tuple[str, int], str] = {}
     for finding in findings:
         place = (finding.rule, finding.place.line, finding.place.column)
-        before = first.setdefault((finding.title, finding.place.line), finding.rule)
-        is_repeated = before != finding.rule and (
-            before.startswith(_GENERAL) or finding.rule.startswith(_GENERAL)
-        )
-        if place not in places and not is_repeated:
+        if place not in places:
             places.add(place)
             yield finding
 

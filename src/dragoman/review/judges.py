@@ -1,7 +1,6 @@
 """All that judges a text, in one place: our own workers and rules, ruff and oxlint.
 
-The engine loads this when the first text comes that it does not know. Where every text is known, and that is
-most reviews of a project, to load it would take longer than the review.
+The engine loads this when the first text comes: without one, to load it would take longer than the review.
 """
 
 from __future__ import annotations

@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 import functools
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from dragoman.review.finding import Finding, Fix, Severity
 from dragoman.review.text_edits import TextLines
@@ -81,14 +83,13 @@ class Tree:
 Find: TypeAlias = Callable[[Tree], Iterator[Hit]]
 
 
-class PythonRule(NamedTuple):
-    """A rule about the tree."""
+class PythonRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a rule about the tree says; `data/python-rules.toml` has them all."""
 
     id: str
     severity: Severity
     title: str
     why: str
-    find: Find
     ruff: str | None = None
     """The code under which ruff finds the same; None if only we do."""
 
@@ -108,7 +109,7 @@ def parse(lines: TextLines) -> Tree | tuple[int, str] | None:
 
 
 def python_findings(
-    path: str, lines: TextLines, rules: Sequence[PythonRule], *, has_ruff: bool
+    path: str, lines: TextLines, rules: Mapping[PythonRule, Find], *, has_ruff: bool
 ) -> Iterator[Finding]:
     """What the rules find. With ruff at hand, only what ruff does not look for."""
     tree = parse(lines)
@@ -116,10 +117,10 @@ def python_findings(
         yield _syntax_error(path, lines, *tree)
     if not isinstance(tree, Tree):
         return
-    for rule in rules:
+    for rule, find in rules.items():
         if has_ruff and rule.ruff is not None:
             continue
-        for hit in rule.find(tree):
+        for hit in find(tree):
             yield _finding(rule, hit, path, tree)
 
 

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from dragoman.review.finding import Edit, Fix, Severity
-from dragoman.review.python_ast import Hit, PythonRule, Tree
+from dragoman.review.finding import Edit, Fix
+from dragoman.review.python_ast import Find, Hit, Tree
 
 _MAKERS = frozenset(
     {
@@ -45,26 +45,9 @@ def _reraises(handler: ast.ExceptHandler) -> bool:
     return isinstance(handler.body[-1], ast.Raise) and handler.body[-1].exc is None
 
 
-def _silent_excepts(tree: Tree) -> Iterator[Hit]:
-    broad = {"Exception", "BaseException"}
-    for node in tree.nodes:
-        if not isinstance(node, ast.ExceptHandler) or not all(
-            isinstance(step, ast.Pass) for step in node.body
-        ):
-            continue
-        if node.type is None or tree.name(node.type) in broad:
-            yield Hit(node)
-
-
 def _tuple_asserts(tree: Tree) -> Iterator[Hit]:
     for node in tree.nodes:
         if isinstance(node, ast.Assert) and isinstance(node.test, ast.Tuple) and node.test.elts:
-            yield Hit(node)
-
-
-def _false_asserts(tree: Tree) -> Iterator[Hit]:
-    for node in tree.nodes:
-        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Constant) and node.test.value is False:
             yield Hit(node)
 
 
@@ -99,27 +82,6 @@ def _equality(tree: Tree, left: ast.expr, right: ast.expr) -> Fix | None:
     return Fix(title=f"Compare with {edit.text}", edits=(edit,), safe=True)
 
 
-def _none_comparisons(tree: Tree) -> Iterator[Hit]:
-    for node in tree.nodes:
-        if isinstance(node, ast.Compare) and any(isinstance(op, ast.Eq | ast.NotEq) for op in node.ops):
-            pairs = zip(node.ops, (node.left, *node.comparators), node.comparators, strict=False)
-            for operator, left, right in pairs:
-                if isinstance(operator, ast.Eq | ast.NotEq) and (_is_none(left) or _is_none(right)):
-                    yield Hit(left if _is_none(left) else right)
-
-
-def _is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def _self_comparisons(tree: Tree) -> Iterator[Hit]:
-    for node in tree.nodes:
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            left, right = node.left, node.comparators[0]
-            if isinstance(left, ast.Name) and isinstance(right, ast.Name) and left.id == right.id:
-                yield Hit(node, title=f"{left.id} compared with itself")
-
-
 def _repeated_keys(tree: Tree) -> Iterator[Hit]:
     for node in tree.nodes:
         if not isinstance(node, ast.Dict):
@@ -144,108 +106,11 @@ def _raised_not_implemented(tree: Tree) -> Iterator[Hit]:
             yield Hit(exception, fix=Fix(title="Raise NotImplementedError", edits=(edit,), safe=True))
 
 
-def _empty_f_strings(tree: Tree) -> Iterator[Hit]:
-    # The specification after a colon is an f-string of its own in the tree, but not in the text.
-    inner = {id(node.format_spec) for node in tree.nodes if isinstance(node, ast.FormattedValue)}
-    for node in tree.nodes:
-        if not isinstance(node, ast.JoinedStr) or id(node) in inner:
-            continue
-        if not any(isinstance(part, ast.FormattedValue) for part in node.values):
-            yield Hit(node)
-
-
-RULES = (
-    PythonRule(
-        "python/mutable-argument-default",
-        Severity.HIGH,
-        "Mutable default argument",
-        "A default is made once, when the function is defined. What one call puts into it, the next call "
-        "finds there. Take None and make a new one inside.",
-        _mutable_defaults,
-        "B006",
-    ),
-    PythonRule(
-        "python/bare-except",
-        Severity.MEDIUM,
-        "Bare except catches SystemExit and KeyboardInterrupt",
-        "Ctrl-C, sys.exit and the cancellation of tasks are exceptions too. Name what can be handled here.",
-        _bare_excepts,
-        "E722",
-    ),
-    PythonRule(
-        "python/try-except-pass",
-        Severity.LOW,
-        "try-except-pass: the error is ignored",
-        "When this goes wrong nobody will ever know. Catch what is expected, and log the rest.",
-        _silent_excepts,
-        "S110",
-    ),
-    PythonRule(
-        "python/assert-tuple",
-        Severity.HIGH,
-        "Assertion on a tuple is always true",
-        "A tuple that is not empty is true. The parentheses around condition and message are too many.",
-        _tuple_asserts,
-        "F631",
-    ),
-    PythonRule(
-        "python/assert-false",
-        Severity.LOW,
-        "assert False is removed by python -O",
-        "Python drops asserts when it optimises, and the program goes on where it should not. Raise "
-        "AssertionError instead.",
-        _false_asserts,
-        "B011",
-    ),
-    PythonRule(
-        "python/is-literal",
-        Severity.HIGH,
-        "Comparison of a literal with is: use ==",
-        "Whether two equal values are one object is up to the interpreter, so this is true today and false "
-        "tomorrow. Compare with ==.",
-        _is_literals,
-        "F632",
-    ),
-    PythonRule(
-        "python/none-comparison",
-        Severity.LOW,
-        "Comparison with None by ==: use is",
-        "A class may say that it equals None, as arrays do for each of their elements. There is only one "
-        "None: use `is`.",
-        _none_comparisons,
-        "E711",
-    ),
-    PythonRule(
-        "python/comparison-with-itself",
-        Severity.MEDIUM,
-        "Value compared with itself",
-        "The answer is known before; one of the two names is probably the wrong one.",
-        _self_comparisons,
-        "PLR0124",
-    ),
-    PythonRule(
-        "python/repeated-key",
-        Severity.HIGH,
-        "Duplicate key in a dict",
-        "The last value wins and the others are lost without a word.",
-        _repeated_keys,
-        "F601",
-    ),
-    PythonRule(
-        "python/raise-not-implemented",
-        Severity.MEDIUM,
-        "raise NotImplemented instead of NotImplementedError",
-        "It is a value that operators return; raising it is a TypeError about something else. "
-        "NotImplementedError is meant.",
-        _raised_not_implemented,
-        "F901",
-    ),
-    PythonRule(
-        "python/empty-f-string",
-        Severity.INFO,
-        "f-string without placeholders",
-        "Either the f is too much, or the braces are missing that were meant.",
-        _empty_f_strings,
-        "F541",
-    ),
-)
+FINDERS: dict[str, Find] = {
+    "python/mutable-argument-default": _mutable_defaults,
+    "python/bare-except": _bare_excepts,
+    "python/assert-tuple": _tuple_asserts,
+    "python/is-literal": _is_literals,
+    "python/repeated-key": _repeated_keys,
+    "python/raise-not-implemented": _raised_not_implemented,
+}

@@ -6,17 +6,12 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
-from dragoman.review.finding import Severity
-from dragoman.review.python_ast import Hit, PythonRule, Tree
-
-COMPLEX = 15
-"""Ways through a function that one can still hold in mind; ruff is told the same."""
+from dragoman.review.python_ast import Find, Hit, Tree
 
 _LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
-_BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.IfExp, ast.match_case)
 
 
 def _unreachable(tree: Tree) -> Iterator[Hit]:
@@ -34,8 +29,10 @@ def _unreachable(tree: Tree) -> Iterator[Hit]:
 def _after_leaving(block: list[ast.AST]) -> Iterator[Hit]:
     for step, following in pairwise(block):
         if isinstance(step, _LEAVES):
-            # A yield that is never reached makes a function a generator, which is sometimes wanted.
-            if not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(following)):
+            # A yield that is never reached makes a function a generator, and a function makes its names
+            # cells: both are sometimes wanted.
+            wanted = (ast.Yield, ast.YieldFrom, ast.FunctionDef)
+            if not any(isinstance(node, wanted) for node in ast.walk(following)):
                 yield Hit(following)
             return
 
@@ -68,14 +65,6 @@ def _returns_in_init(tree: Tree) -> Iterator[Hit]:
                     yield Hit(step)
 
 
-def _blocking_sleeps(tree: Tree) -> Iterator[Hit]:
-    for node in tree.nodes:
-        if isinstance(node, ast.AsyncFunctionDef):
-            for step in _own(node):
-                if tree.called_name(step) == "time.sleep":
-                    yield Hit(step)
-
-
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a function, without those of functions inside of it."""
     waiting = list(ast.iter_child_nodes(scope))
@@ -86,71 +75,8 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-def _complex(tree: Tree) -> Iterator[Hit]:
-    for node in tree.nodes:
-        if isinstance(node, _FUNCTIONS):
-            ways = 1 + sum(map(_ways, _own(node)))
-            if ways > COMPLEX:
-                # The name, not the whole function: a finding about it is not one about each of its lines.
-                spot = ast.Name(
-                    node.name,
-                    lineno=node.lineno,
-                    col_offset=node.col_offset,
-                    end_lineno=node.lineno,
-                    end_col_offset=node.col_offset + len("def " + node.name),
-                )
-                yield Hit(
-                    spot, title=f"{node.name} is too complex: cyclomatic complexity {ways}, limit {COMPLEX}"
-                )
-
-
-def _ways(node: ast.AST) -> int:
-    if isinstance(node, ast.comprehension):
-        return 1 + len(node.ifs)
-    return 1 if isinstance(node, _BRANCHES) else 0
-
-
-RULES = (
-    PythonRule(
-        "python/unreachable",
-        Severity.MEDIUM,
-        "Unreachable code",
-        "The line before it always leaves. Either it is dead and can go, or the line before it is in the "
-        "wrong place.",
-        _unreachable,
-    ),
-    PythonRule(
-        "python/jump-in-finally",
-        Severity.HIGH,
-        "return, break or continue in finally swallows the exception",
-        "return, break and continue in finally drop the exception that is on its way, also cancellation and "
-        "Ctrl-C.",
-        _jumps_in_finally,
-        "B012",
-    ),
-    PythonRule(
-        "python/return-in-init",
-        Severity.HIGH,
-        "__init__ returns a value",
-        "Python raises a TypeError as soon as an object is made.",
-        _returns_in_init,
-        "PLE0101",
-    ),
-    PythonRule(
-        "python/blocking-sleep",
-        Severity.HIGH,
-        "time.sleep in an async function blocks the event loop",
-        "While it sleeps no other task runs. Await asyncio.sleep instead.",
-        _blocking_sleeps,
-        "ASYNC251",
-    ),
-    PythonRule(
-        "python/complex-function",
-        Severity.INFO,
-        "Function is too complex (cyclomatic complexity)",
-        "Every way wants a test and a place in the reader's mind. Functions with fewer ways can be named by "
-        "what they do.",
-        _complex,
-        "C901",
-    ),
-)
+FINDERS: dict[str, Find] = {
+    "python/unreachable": _unreachable,
+    "python/jump-in-finally": _jumps_in_finally,
+    "python/return-in-init": _returns_in_init,
+}

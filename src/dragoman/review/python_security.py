@@ -6,9 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from dragoman.review.code_patterns import lazy_pattern
-from dragoman.review.finding import Severity
-from dragoman.review.python_ast import Find, Hit, PythonRule, Tree
+from dragoman.review.python_ast import Find, Hit, Tree
 
 _SHELLS = frozenset(
     {
@@ -19,18 +17,26 @@ _SHELLS = frozenset(
 _SUBPROCESS = frozenset(
     f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen")
 )
-_PICKLES = frozenset(
-    f"{module}.{name}" for module in ("pickle", "cPickle", "dill", "marshal") for name in ("load", "loads")
-)
-_WEAK = frozenset({"hashlib.md5", "hashlib.sha1"})
 _HTTP = frozenset(
     f"{library}.{verb}"
     for library in ("requests", "httpx")
     for verb in ("get", "post", "put", "patch", "delete", "head", "options", "request", "Client", "Session")
 )
-_SQL = lazy_pattern(
+UNSAFE_LOADERS = frozenset(
+    f"yaml.{name}"
+    for name in ("Loader", "UnsafeLoader", "FullLoader", "CLoader", "CFullLoader", "CUnsafeLoader")
+)
+_STATEMENT = re.compile(r"\b(?:select|insert\s+into|update|delete\s+from)\s", re.IGNORECASE)
+_SQL = re.compile(
     r"\s*(?:select\s.+\sfrom\s|insert\s+into\s|update\s.+\sset\s|delete\s+from\s)", re.IGNORECASE | re.DOTALL
 )
+# A value in quotes: a name of a table can be no parameter, and a number mostly is one of our own.
+_VALUE_FOLLOWS = re.compile(r"(?:[=<>(,]|\blike)\s*'%?$", re.IGNORECASE)
+_OURS = re.compile(
+    r"^[A-Z][A-Z0-9_]+$|^(?:int|len|float)\(|(?i:mark|holder|quote|escape|param|repr|literal|adapt)"
+)
+_PERCENT = re.compile(r"(?<!%)%(?:\(\w+\))?[sr]")
+_BRACES = re.compile(r"(?<!\{)\{[^{}]*\}(?!\})")
 
 
 def _calls(*names: str) -> Find:
@@ -60,153 +66,85 @@ def _is_keyword(call: ast.Call, name: str, *values: object) -> bool:
     )
 
 
-def _has_argument(call: ast.Call) -> bool:
-    return bool(call.args)
+def _is_not_constant(call: ast.Call) -> bool:
+    """Whether the first argument is more than a text that stands there."""
+    return bool(call.args) and not isinstance(call.args[0], ast.Constant)
 
 
 def _uses_shell(call: ast.Call) -> bool:
-    return _is_keyword(call, "shell", True)
+    return _is_keyword(call, "shell", True) and _is_not_constant(call)
 
 
 def _skips_certificates(call: ast.Call) -> bool:
     return _is_keyword(call, "verify", False)
 
 
-def _is_for_security(call: ast.Call) -> bool:
-    return not _is_keyword(call, "usedforsecurity", False)
-
-
 def _loads_any_object(call: ast.Call) -> bool:
-    loaders = [word.value for word in call.keywords if word.arg == "Loader"] + call.args[1:2]
-    names = [getattr(loader, "attr", getattr(loader, "id", "")) for loader in loaders]
-    return not any("Safe" in name or "Base" in name for name in names)
+    """Whether a loader of the library makes objects; one of the project's own mostly makes plain values."""
+    loaders = [word.value for word in call.keywords if word.arg in ("Loader", None)] + call.args[1:2]
+    return not loaders or any(ast.unparse(loader) in UNSAFE_LOADERS for loader in loaders)
 
 
 def _built_sql(tree: Tree) -> Iterator[Hit]:
+    # Cheap, and said of few texts: this is run beside ruff, on every file.
+    if not _STATEMENT.search(tree.lines.text):
+        return
+    inner: set[int] = set()
     for node in tree.nodes:
-        begin = _built_from(node)
-        if begin is not None and _SQL.match(begin):
-            yield Hit(node)
+        pieces = _pieces(node) if id(node) not in inner else None
+        if pieces is None:
+            continue
+        inner |= {id(child) for child in ast.walk(node)}
+        before = ""
+        for piece in pieces:
+            if isinstance(piece, str):
+                before += piece
+            elif _SQL.match(before) and _VALUE_FOLLOWS.search(before) and not _OURS.search(tree.text(piece)):
+                yield Hit(node)
+                break
+            else:
+                before += "?"
 
 
-def _built_from(node: ast.AST) -> str | None:
-    """The text of a string that is put together with something that is no literal; None of anything else."""
-    if isinstance(node, ast.JoinedStr):
-        parts = [part.value if isinstance(part, ast.Constant) else "?" for part in node.values]
-        return (
-            "".join(map(str, parts)) if any(isinstance(p, ast.FormattedValue) for p in node.values) else None
-        )
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-        return _literal(node.left)
-    if (
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.Add)
-        and not isinstance(node.right, ast.Constant)
-    ):
-        return _literal(node.left)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        return _literal(node.func.value)
-    return None
+def _pieces(node: ast.AST) -> list[str | ast.expr] | None:
+    """A string that is put together, as its texts and the values between them; None of anything else."""
+    match node:
+        case ast.JoinedStr(values=values):
+            return [
+                part.value if isinstance(part, ast.FormattedValue) else _literal(part) or ""
+                for part in values
+            ]
+        case ast.BinOp(op=ast.Mod(), left=ast.Constant(value=str(text)), right=right):
+            values = right.elts if isinstance(right, ast.Tuple) else [right]
+            return _filled(_PERCENT.split(text), values)
+        case ast.BinOp(op=ast.Add()):
+            left = _pieces(node.left) or [_literal(node.left) or node.left]
+            return [*left, *(_pieces(node.right) or [_literal(node.right) or node.right])]
+        case ast.Call(func=ast.Attribute(attr="format", value=ast.Constant(value=str(text)))):
+            return _filled(_BRACES.split(text), [*node.args, *(keyword.value for keyword in node.keywords)])
+        case _:
+            return None
+
+
+def _filled(texts: list[str], values: list[ast.expr]) -> list[str | ast.expr]:
+    """Texts with values between them; the last value stands for those that are missing."""
+    pieces: list[str | ast.expr] = [texts[0]]
+    for number, text in enumerate(texts[1:]):
+        pieces += (values[min(number, len(values) - 1)], text) if values else (text,)
+    return pieces
 
 
 def _literal(node: ast.AST) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-RULES = (
-    PythonRule(
-        "python/eval",
-        Severity.HIGH,
-        "eval runs code from a string",
-        "If any part of the text comes from outside, so does the program that is run. ast.literal_eval reads "
-        "values and runs nothing.",
-        _calls("eval", "builtins.eval"),
-        "S307",
-    ),
-    PythonRule(
-        "python/exec",
-        Severity.HIGH,
-        "exec runs code from a string",
-        "If any part of the text comes from outside, so does the program that is run.",
-        _calls("exec", "builtins.exec"),
-        "S102",
-    ),
-    PythonRule(
-        "python/shell-true",
-        Severity.HIGH,
-        "subprocess with shell=True: possible command injection",
-        "Blanks, quotes, semicolons and dollars in the arguments become part of the command. Give a list of "
-        "arguments, without shell=True.",
-        _calls_with(_SUBPROCESS, _uses_shell),
-        "S602",
-    ),
-    PythonRule(
-        "python/shell-call",
-        Severity.HIGH,
-        "os.system or os.popen: possible command injection",
-        "Blanks, quotes, semicolons and dollars in the text become part of the command. subprocess.run with "
-        "a list of arguments has no shell in between.",
-        _calls_with(_SHELLS, _has_argument),
-        "S605",
-    ),
-    PythonRule(
-        "python/unpickled",
-        Severity.MEDIUM,
-        "pickle of untrusted data runs code: unsafe deserialization",
-        "Whoever can write the data can run code here. Use JSON or another format that holds values only.",
-        _calls_with(_PICKLES, _has_argument),
-        "S301",
-    ),
-    PythonRule(
-        "python/unsafe-yaml",
-        Severity.HIGH,
-        "yaml.load without SafeLoader: unsafe deserialization",
-        "Whoever can write the document can run code here. yaml.safe_load makes plain values.",
-        _calls_with(frozenset({"yaml.load"}), _loads_any_object),
-        "S506",
-    ),
-    PythonRule(
-        "python/weak-hash",
-        Severity.MEDIUM,
-        "Weak hash: MD5 or SHA-1",
-        "For MD5 and SHA-1 two texts with the same hash can be made. Take sha256, or say "
-        "usedforsecurity=False if nothing depends on it.",
-        _calls_with(_WEAK, _is_for_security),
-        "S324",
-    ),
-    PythonRule(
-        "python/mktemp",
-        Severity.MEDIUM,
-        "tempfile.mktemp: race condition",
-        "Between the name and the file somebody can put a link there. mkstemp and NamedTemporaryFile make "
-        "the file at once.",
-        _calls("tempfile.mktemp"),
-        "S306",
-    ),
-    PythonRule(
-        "python/unverified-tls",
-        Severity.HIGH,
-        "TLS certificate verification is disabled",
-        "Anybody on the way can read and change what is sent. Add the missing authority instead of trusting "
-        "everyone.",
-        _calls_with(_HTTP, _skips_certificates),
-        "S501",
-    ),
-    PythonRule(
-        "python/built-sql",
-        Severity.HIGH,
-        "SQL built by string concatenation: possible SQL injection",
-        "A value with a quote in it becomes part of the statement. Pass values as parameters; the driver "
-        "knows how to quote.",
-        _built_sql,
-        "S608",
-    ),
-    PythonRule(
-        "python/debugger",
-        Severity.MEDIUM,
-        "breakpoint or pdb left in code",
-        "The program stops and waits for somebody who is not there.",
-        _calls("breakpoint", "pdb.set_trace", "ipdb.set_trace", "pudb.set_trace"),
-        "T100",
-    ),
-)
+FINDERS: dict[str, Find] = {
+    "python/eval": _calls_with(frozenset({"eval", "builtins.eval"}), _is_not_constant),
+    "python/exec": _calls_with(frozenset({"exec", "builtins.exec"}), _is_not_constant),
+    "python/shell-true": _calls_with(_SUBPROCESS, _uses_shell),
+    "python/shell-call": _calls_with(_SHELLS, _is_not_constant),
+    "python/unsafe-yaml": _calls_with(frozenset({"yaml.load"}), _loads_any_object),
+    "python/mktemp": _calls("tempfile.mktemp"),
+    "python/unverified-tls": _calls_with(_HTTP, _skips_certificates),
+    "python/built-sql": _built_sql,
+}

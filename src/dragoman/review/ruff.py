@@ -8,6 +8,7 @@ it is obeyed.
 from __future__ import annotations
 
 import functools
+import re
 import tempfile
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -17,13 +18,11 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.decoders import convert, json_decoder
-from dragoman.review.built_sql import is_own_statement
 from dragoman.review.catalogue import BY_RUFF_CODE
-from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.finding import Edit, Finding, Fix, Severity
 from dragoman.review.programs import ProgramResult, ToolFailed, run_program
 from dragoman.review.python_ast import INVALID_SYNTAX
-from dragoman.review.python_flow import COMPLEX
+from dragoman.review.python_security import UNSAFE_LOADERS
 from dragoman.review.source import ReviewSource
 from dragoman.review.text_edits import TextLines, apply_edits
 
@@ -85,30 +84,12 @@ def config() -> _Config:
     return convert(tomllib.loads(_CONFIG.read_text("utf-8")), _Config)
 
 
-def arguments(path: str) -> list[str]:
-    # Only the name: ruff skips whole folders, such as site-packages, without a word.
-    name = PurePosixPath(path.replace("\\", "/")).name
-    # What a package imports into its own face is there for others.
-    ignore = (*config().ignore, "F401", "F403") if name == "__init__.py" else config().ignore
-    return [
-        *_options(ignore),
-        *("--stdin-filename", name if name.endswith((".py", ".pyi")) else f"{name}.py", "-"),
-    ]
-
-
 def _options(ignore: Sequence[str]) -> list[str]:
     return [
         *("check", "--isolated", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format=json"),
         *("--target-version", _TARGET),
         *("--select", ",".join(config().select), "--ignore", ",".join(ignore)),
-        *("--config", f"lint.mccabe.max-complexity={COMPLEX}"),
     ]
-
-
-async def ruff_findings(program: str, path: str, text: str, *, deadline: float) -> list[Finding]:
-    """What ruff finds in one text. Raises `ToolFailed`."""
-    result = await run_program([program, *arguments(path)], text=text.encode(), deadline=deadline)
-    return read_messages(_read(result), path, TextLines(text))
 
 
 def _read(result: ProgramResult) -> tuple[_RuffMessage, ...]:
@@ -157,7 +138,7 @@ def read_messages(messages: Iterable[_RuffMessage], path: str, lines: TextLines)
 
 
 # Calls that give something else each time.
-_CLOCK = lazy_pattern(
+_CLOCK = re.compile(
     r"`(?:\w+\.)*(?:datetime\.(?:now|utcnow|today)|date\.today|time\.(?:time|monotonic)|timezone\.now|uuid[14]"
     r"|(?:secrets|random)\.\w+|getcwd|cwd|urandom)`"
 )
@@ -165,12 +146,14 @@ _SHELL_CODES = ("S602", "S604", "S605")
 
 
 def _is_harmless(message: _RuffMessage, lines: TextLines) -> bool:
-    """Whether a statement of SQL is built of texts of our own alone, the command of a shell is a constant, or
-    the call that makes a default gives the same each time."""
-    if message.code == "S608":
-        return is_own_statement(lines.text, _offset(message.location, lines))
+    """Whether the command of a shell is a constant, a loader of YAML makes plain values, or the call that
+    makes a default gives the same each time."""
     if message.code == "B008":
         return _CLOCK.search(message.message) is None
+    if message.code == "S506" and "loader `" in message.message:
+        # A loader of the project's own mostly makes plain values.
+        start, end = _offset(message.location, lines), _offset(message.end_location, lines)
+        return lines.text[start:end] not in UNSAFE_LOADERS
     return message.code in _SHELL_CODES and "seems safe" in message.message
 
 

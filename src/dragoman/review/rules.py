@@ -95,6 +95,11 @@ class _RuleFile(Struct, frozen=True, forbid_unknown_fields=True):
     rule: tuple[dict[str, Any], ...] = ()
 
 
+def rule_anchor(rule: str) -> str:
+    """Where a rule is explained on the page of all rules."""
+    return rule.replace("/", "-").replace(".", "-")
+
+
 @functools.cache
 def own_rules() -> tuple[ReviewRule, ...]:
     """The rules that come with the package."""
@@ -214,20 +219,6 @@ def _refuse_twins(rules: Sequence[ReviewRule], where: str) -> None:
 
 
 _SECRETS = _DATA / "rules-secrets.toml"
-_ID_LINE = re.compile(r'^id = "([^"]+)"$', re.MULTILINE)
-
-
-@functools.cache
-def own_rule_ids() -> frozenset[str]:
-    """The names of our rules, without reading all that they say: that takes ten times as long."""
-    texts = (path.read_text("utf-8") for path in _DATA.glob("rules-*.toml"))
-    return frozenset(rule_id for text in texts for rule_id in _ID_LINE.findall(text))
-
-
-@functools.cache
-def flow_rule_ids() -> frozenset[str]:
-    """The names of the rules about input of strangers, in the same way."""
-    return frozenset(_ID_LINE.findall((_DATA / "flows.toml").read_text("utf-8")))
 
 
 @functools.cache

@@ -30,8 +30,6 @@ class ReviewSettings(Struct, frozen=True, kw_only=True):
     """The mildest to report."""
     baseline: Baseline | None = None
     """What is known already and not reported."""
-    cache: str | None = None
-    """A folder in which findings are kept by what they are about; None to look at every text anew."""
     use_ruff: bool = True
     use_oxlint: bool = True
     deadline: float = 20.0

@@ -13,19 +13,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from dragoman.review.code_patterns import lazy_pattern
 from dragoman.review.finding import Edit, Finding, Fix
 from dragoman.review.lexer import LexicalSpans
 from dragoman.review.rules import ReviewRule
 from dragoman.review.text_edits import TextLines
-from dragoman.review.vocabulary import Vocabulary
 from dragoman.review.worker_messages import LONGEST_LINE
 
 _LINES_AFTER = 3
-_RARE = 20
-"""A word in less than one of so many lines is looked for from hit to hit, any other in line after line."""
 
-_PLACEHOLDER = lazy_pattern(
+_PLACEHOLDER = re.compile(
     r"example|sample|dummy|fake|placeholder|changeme|change_me|change-me|your[-_]?|my[-_]?(?:secret|token|key)"
     r"|insert|replace|todo|xxxx|\*\*\*|\.\.\.|test[-_]?(?:key|token|secret|pass)|redacted|<[^>]+>|\$\{|\$\(|\{\{|%\("
     r"|^\$\w+$|^%\w+%$|123456|abcdef|deadbeef|0{6}|not[-_]?a[-_]?|none$|null$",
@@ -41,10 +37,9 @@ def text_findings(
     rules: Iterable[ReviewRule],
     *,
     longest: int = LONGEST_LINE,
-    vocabulary: Vocabulary | None = None,
 ) -> Iterator[Finding]:
     """What the rules find in one text, rule by rule, in lines that are no longer than `longest`."""
-    search_text = SearchedText(lines, vocabulary)
+    search_text = SearchedText(lines)
     is_ascii = lines.text.isascii()
     for rule in rules:
         if rule.pattern is None or not rule.holds_for(language) or (rule.beyond_ascii and is_ascii):
@@ -56,10 +51,11 @@ def text_findings(
 class SearchedText:
     """Where the keywords of rules stand in a text. Rules share keywords, so each is looked for once."""
 
-    def __init__(self, lines: TextLines, vocabulary: Vocabulary | None = None) -> None:
+    def __init__(self, lines: TextLines) -> None:
         self._lines = lines
-        self._vocabulary = vocabulary or Vocabulary(lines.text)
-        self._lower_text = self._vocabulary.lower_text
+        lower_text = lines.text.lower()
+        # Some letters become two: then offsets of the one are none of the other.
+        self._lower_text = lower_text if len(lower_text) == len(lines.text) else ""
         # The numbers of the lines with a keyword, by keyword.
         self._hits: dict[str, tuple[int, ...]] = {}
 
@@ -72,23 +68,10 @@ class SearchedText:
         if not rule.keywords or not self._lower_text:
             return ((0, len(self._lines.text)),)
         if rule.spans_lines:
-            has_any = any(word in self._lower_text for word in self._vocabulary.present(rule.keywords))
+            has_any = any(word in self._lower_text for word in rule.keywords)
             return ((0, len(self._lines.text)),) if has_any else ()
-        hits = self._hits_of(self._vocabulary.present(rule.keywords))
-        if not hits:
-            return ()
-        return self._around(hits[0] if len(hits) == 1 else sorted(set().union(*hits)))
-
-    def _hits_of(self, keywords: Iterable[str]) -> list[tuple[int, ...]]:
-        """The lines with each of some keywords that is there."""
-        hits: list[tuple[int, ...]] = []
-        for word in keywords:
-            numbers = self._hits.get(word)
-            if numbers is None:
-                numbers = self._hits[word] = self._hit_lines(word)
-            if numbers:
-                hits.append(numbers)
-        return hits
+        hits = sorted({line for word in rule.keywords for line in self._lines_with(word)})
+        return self._around(hits)
 
     def _around(self, hits: Sequence[int]) -> list[tuple[int, int]]:
         windows: list[tuple[int, int]] = []
@@ -105,18 +88,13 @@ class SearchedText:
         windows.append(span(first, last + _LINES_AFTER))
         return windows
 
-    def _hit_lines(self, word: str) -> tuple[int, ...]:
-        count = self._lower_text.count(word) if word and "\n" not in word else 0
-        if count * _RARE > len(self._lines):
-            return tuple(number for number, line in enumerate(self._lower_lines, 1) if word in line)
-        return tuple(self._find_lines(word)) if count else ()
-
-    @functools.cached_property
-    def _lower_lines(self) -> Sequence[str]:
-        return self._lower_text.split("\n")
+    def _lines_with(self, word: str) -> tuple[int, ...]:
+        """The numbers of the lines with a word, from hit to hit: most words of rules are rare."""
+        if word not in self._hits:
+            self._hits[word] = tuple(self._find_lines(word))
+        return self._hits[word]
 
     def _find_lines(self, word: str) -> Iterator[int]:
-        """The numbers of the lines with a word. From hit to hit: most words of rules are rare."""
         find, lines = self._lower_text.find, self._lines
         at = find(word)
         while at >= 0:
@@ -141,7 +119,7 @@ def _rule_findings(
 ) -> Iterator[Finding]:
     text = lines.text
     if rule.needs is not None:
-        needs = _compile_needs(rule.needs, ignore_case=rule.ignore_case).search
+        needs = _compile_plain(rule.needs, ignore_case=rule.ignore_case).search
         windows = [window for window in windows if needs(text, *window) is not None]
         if not windows:
             return
@@ -152,7 +130,7 @@ def _rule_findings(
     if (
         found
         and rule.unless_in_text is not None
-        and _compile_needs(rule.unless_in_text, ignore_case=rule.ignore_case).search(text)
+        and _compile_plain(rule.unless_in_text, ignore_case=rule.ignore_case).search(text)
     ):
         return
     for match in (match for begin, end in found for match in pattern.finditer(text, begin, end)):
@@ -171,11 +149,11 @@ def _compile(
     pattern: str, unless: str | None, *, ignore_case: bool
 ) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
     flags = re.MULTILINE | (re.IGNORECASE if ignore_case else re.NOFLAG)
-    return re.compile(pattern, flags), None if unless is None else lazy_pattern(unless, flags)
+    return re.compile(pattern, flags), None if unless is None else re.compile(unless, flags)
 
 
 @functools.lru_cache(maxsize=256)
-def _compile_needs(pattern: str, *, ignore_case: bool) -> re.Pattern[str]:
+def _compile_plain(pattern: str, *, ignore_case: bool) -> re.Pattern[str]:
     return re.compile(pattern, re.MULTILINE | (re.IGNORECASE if ignore_case else 0))
 
 

@@ -1,4 +1,4 @@
-"""What can be said of a text only as a whole: its line ends, its size, and comments that silence rules badly.
+"""What can be said of a text only as a whole: how its lines end.
 
 Pure. Each check is listed in `CHECKS` with what it is about, so that it can be listed and switched off as any
 other rule.
@@ -13,15 +13,6 @@ from typing import NamedTuple
 from dragoman.review.finding import Edit, Finding, Fix, Severity
 from dragoman.review.text_edits import TextLines
 
-LARGE = 512 * 1024
-"""Characters of a file that no reviewer reads."""
-
-MANY_LINES = 3_000
-"""Lines of a file in a programming language that hold more than one idea, surely."""
-
-_NO_PROGRAM = frozenset(
-    {None, "csv", "html", "ini", "json", "markdown", "sql", "text", "toml", "xml", "yaml"}
-)
 _BARE_RETURN = re.compile(r"\r(?!\n)")
 
 
@@ -57,16 +48,6 @@ def _bare_returns(lines: TextLines, language: str | None) -> Iterator[tuple[int,
         yield match.start(), match.end(), None
 
 
-def _large(lines: TextLines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
-    if len(lines.text) > LARGE:
-        yield 0, 0, None
-
-
-def _long(lines: TextLines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
-    if len(lines) > MANY_LINES and language not in _NO_PROGRAM:
-        yield 0, 0, None
-
-
 CHECKS = (
     TextCheck(
         "text/mixed-line-ends",
@@ -83,22 +64,6 @@ CHECKS = (
         "What follows it overwrites the line when it is shown in a terminal, so that a reader sees other "
         "text than the machine does.",
         _bare_returns,
-    ),
-    TextCheck(
-        "text/large-file",
-        Severity.LOW,
-        "Very large file",
-        "Nobody reviews a file of this size, and every clone of the repository carries it for ever. "
-        "Generated text and data belong elsewhere.",
-        _large,
-    ),
-    TextCheck(
-        "text/long-file",
-        Severity.INFO,
-        "Very long file",
-        "A file this long holds more than one idea; it is hard to find one's way in it and to change it in "
-        "parallel.",
-        _long,
     ),
 )
 

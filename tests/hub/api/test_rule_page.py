@@ -32,7 +32,7 @@ async def address() -> AsyncIterator[str]:
 
 async def test_a_finding_links_to_a_section_that_the_hub_shows(address: str) -> None:
     place = FindingPlace(path="a.py", line=1, end_line=1)
-    finding = Finding(rule="flow/ssrf", severity=Severity.HIGH, place=place, title="t", why="w")
+    finding = Finding(rule="python/eval", severity=Severity.HIGH, place=place, title="t", why="w")
     anchor = (rule_link(finding, "file:///x/review-rules.md") or "").partition("#")[2]
     async with httpx2.AsyncClient() as client:
         reply = await client.get(f"{address}/rules")

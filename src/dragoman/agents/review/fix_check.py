@@ -55,7 +55,7 @@ async def _rule_problem(path: str, before: str, after: str, settings: ReviewSett
         ReviewSource(_AFTER + path, after, untrusted_lines=new_lines),
     ]
     counts: dict[str, Counter[str]] = {_BEFORE: Counter(), _AFTER: Counter()}
-    review_stream = review(sources, replace(settings, baseline=None, cache=None))
+    review_stream = review(sources, replace(settings, baseline=None))
     async with contextlib.aclosing(review_stream):
         async for finding in review_stream:
             counts[_side(finding)][finding.rule] += 1

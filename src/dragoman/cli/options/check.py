@@ -179,9 +179,6 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     )
     rules.add_argument("--no-tools", action="store_true", help="our own rules only: no ruff, no oxlint")
     rules.add_argument(
-        "--no-cache", action="store_true", help="look at every file anew, and keep nothing for the next time"
-    )
-    rules.add_argument(
         "--baseline", metavar="FILE", help="findings that are known; .dragoman/baseline.json if there"
     )
     rules.add_argument("--write-baseline", metavar="FILE", help="write what is found now as known")

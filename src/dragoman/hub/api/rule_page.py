@@ -52,7 +52,7 @@ async def show_rules(scope: Any, receive: Any, send: Any) -> None:
 def _page() -> tuple[bytes, bytes]:
     # Not at the top: the hub starts without the reviewer's rules, and most hubs never show them.
     from dragoman.review.catalogue import catalogue, rule_examples
-    from dragoman.review.rule_links import rule_anchor
+    from dragoman.review.rules import rule_anchor
 
     examples = rule_examples()
     parts = [

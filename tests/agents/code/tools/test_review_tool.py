@@ -24,10 +24,10 @@ async def told(folder: Path, *paths: str) -> str:
 
 async def test_the_model_is_told_what_the_rules_find_the_worst_first(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("NONE = print == None\n\n\ndef f(x=[]):\n    return eval(x)\n")
-    (tmp_path / "b.go").write_text("package m\n\nfunc f(x []int) int { return x[len(x)] }\n")
+    (tmp_path / "b.go").write_text("package m\n\nvar c = tls.Config{InsecureSkipVerify: true}\n")
     lines = (await told(tmp_path, "a.py", "b.go")).splitlines()
-    assert lines[0].startswith(("a.py:5: high", "a.py:4: high", "b.go:3: high"))
-    assert any(line.startswith("b.go:3: high: Index out of range") for line in lines)
+    assert lines[0].startswith(("a.py:5: high", "a.py:4: high"))
+    assert any(line.startswith("b.go:3: medium: TLS certificate") for line in lines)
     assert lines[-1].startswith("a.py:1: low")
 
 
