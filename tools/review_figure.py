@@ -165,7 +165,7 @@ def our_findings(folder: Path, file: str, text: str, *, cache: Path, reviewer: s
     key = hashlib.sha256("\0".join((reviewer, file, text)).encode()).hexdigest()
     kept = cache / f"{key}.json"
     if not kept.exists():
-        command = [program("dragoman"), "review", "--format", "json", "--no-cache", file]
+        command = [program("dragoman"), "review", "--format", "json", file]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1):
             raise RuntimeError(f"{' '.join(command)} in {folder} ended with {done.returncode}: {done.stderr}")

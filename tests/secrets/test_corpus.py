@@ -26,7 +26,7 @@ def texts_of(name: str) -> list[tuple[str, list[str]]]:
     return [(row["text"], row.get("secrets") or [row["secret"]]) for row in rows if row["by_looks"]]
 
 
-@pytest.mark.parametrize(("name", "least"), [("strangers.jsonl", 0.89), ("held_out.jsonl", 0.80)])
+@pytest.mark.parametrize(("name", "least"), [("strangers.jsonl", 0.90), ("held_out.jsonl", 0.83)])
 def test_secrets_that_can_be_known_by_their_looks_are_hidden(name: str, least: float) -> None:
     texts = texts_of(name)
     missed = []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dragoman.secrets.names import Doubt, looks_secret
 
 WORDS = (
-    *("kennwort", "contraseña", "senha", "wachtwoord", "hasło", "lösenord", "heslo", "jelszó", "şifre"),
-    *("пароль", "κωδικός", "パスワード", "密码", "密碼", "비밀번호", "clave", "schlüssel"),
+    *("kennwort", "contraseña", "contrasena", "senha", "wachtwoord", "mot de passe", "mot_de_passe"),
+    *("hasło", "lösenord", "heslo", "jelszó", "şifre", "пароль", "κωδικός", "パスワード", "密码", "密碼"),
+    *("비밀번호", "clave", "schlüssel"),
 )
 
 # As they are, as UTF-8 that was read as Latin-1, and as JSON may write them.
@@ -22,22 +23,24 @@ _SPELLINGS = {
 }
 _HINT = re.compile("|".join(map(re.escape, sorted(_SPELLINGS))))
 _TOLD = re.compile(
-    rf"(?:{'|'.join(WORDS)})(?: +(?:del?|du|da|der|des|do|la|el) +\S+| \w{{2,3}} \w+)?"
-    r"[\"'`]?\s*(?:[:：=]|(?:es|est|ist|lautet|is|é|è|je)\b|は|是)\s*[\"'`«「]?\s*"
-    r"(?P<secret>[^\s\"'`»」,。、]{4,64})"
+    rf"(?:{'|'.join(WORDS)})[^:：=\n\"'`]{{0,25}}?"
+    r"[\"'`]?\s*(?:[:：=]|\b(?:es|est|ist|lautet|is|é|è|je)\b:?|は|是|\s)\s*[\"'`«「]?\s*"
+    r"(?P<secret>(?=\S*\d)[^\s\"'`»」,。、]{4,64})"
 )
 
 
-def foreign_hint(low: str) -> re.Match[str] | None:
+def foreign_hint(low: str, stems: Sequence[str]) -> re.Match[str] | None:
     """Where such a word stands in a text in small letters, also as JSON or another encoding writes it."""
-    if low.isascii() and "\\u" not in low and "kennwort" not in low:
+    is_plain = low.isascii() and "\\u" not in low
+    if is_plain and "pass" not in stems and "wort" not in low and "woord" not in low:
         return None
     return _HINT.search(low)
 
 
-def foreign_spans(low: str) -> Iterator[tuple[int, int]]:
+def foreign_spans(low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
     """The passwords that are told."""
-    if foreign_hint(low):
+    if foreign_hint(low, stems):
         for match in _TOLD.finditer(low):
-            if looks_secret(match["secret"].rstrip("."), Doubt.RANDOM, is_quoted=True):
-                yield match.start("secret"), match.start("secret") + len(match["secret"].rstrip("."))
+            value = match["secret"].rstrip(".!?)")
+            if any(map(str.isdigit, value)) and looks_secret(value, Doubt.RANDOM, is_quoted=True):
+                yield match.start("secret"), match.start("secret") + len(value)

@@ -16,6 +16,7 @@ from dragoman.secrets.names import (
     Doubt,
     is_login,
     is_password,
+    is_phrase,
     is_placeholder,
     is_telling,
     looks_secret,
@@ -77,8 +78,8 @@ _BARE = re.compile(r"(?:[^\s\"'`\\;&|,<>(){}\[\]]++|\\/){1,64}+")
 _BARE_SETTING = re.compile(r"[^;\s\"'`\\]+")
 _BARE_QUERY = re.compile(r"(?:[^\s\"'`\\&#<>;)\]]++|\\/){1,64}+")
 _LINE = re.compile(r"[^\r\n\"'`\\<>]+")
-_AMONG_SETTINGS = re.compile(r"(?:^|[\s,])[\w.]+=[^\s(){}]+[ ,]$", re.ASCII)
-"""`user=ann password=…`, as in logs and options, and not in a call."""
+_CODE_SIGNS = re.compile(r"[(){}\[\]<>;+]|\b(?:let|var|const|if|def|my|local|final)\b", re.ASCII)
+"""None of them stands before `password=…` in logs and commands."""
 
 _LAST_SETTING = re.compile(r"[\w ]+=[^;=\n]*;[ \t]*$")
 _BLOCK = re.compile(
@@ -216,36 +217,36 @@ def _quoted_value(
         bare = _BARE.match(text, start)
         end = bare.end() if bare else start
     value = text[start:end].strip()
-    sign = hint.match["sign"] or ""
-    name = hint.name
-    is_shell = sign.startswith("=") and name.isupper() and not in_settings
-    if _names_the_name(value, name) or (kind == "call" and not _CALL_END.match(text, end)):
+    is_call = kind == "call" and not _CALL_END.match(text, end)
+    if is_call or _names_the_name(value, hint.name):
         return
-    is_data = sign.lstrip("\\")[:1] in _DATA_QUOTES and ":" in sign
-    is_constant = name.isupper() and (is_data or (kind == "comma" and len(value) >= 32))
-    if is_shell or in_settings or is_constant or (is_data and "phrase" in name.lower()):
-        doubt = Doubt.NONE
-    elif name.lower() in ("_auth", "auth"):
-        if not is_login(value):
-            return
-        doubt = Doubt.NONE
-    elif (
-        "==" in sign
-        or kind == "said"
-        or (kind == "comma" and not name.isupper())
-        or (kind == "beside" and quote != "'")
-    ):
-        doubt = Doubt.RANDOM
-    elif is_password(name):
-        doubt = Doubt.WORD
-    elif is_data and not _LABEL.fullmatch(value):
-        doubt = Doubt.NONE
-    else:
-        doubt = Doubt.RANDOM
-    if end > start and looks_secret(value, doubt, is_quoted=True):
+    doubt = Doubt.NONE if in_settings else _quoted_doubt(value, hint, kind, quote=quote)
+    if end > start and doubt is not None and looks_secret(value, doubt, is_quoted=True):
         if scheme := _SCHEME.match(text, start, end):
             start = scheme.end()
         yield start, end
+
+
+def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, quote: str) -> Doubt | None:
+    """How much a value in quotes must look like a secret, by its name and notation; None if it is none."""
+    name, sign = hint.name, hint.match["sign"] or ""
+    is_data = sign.lstrip("\\")[:1] in _DATA_QUOTES and ":" in sign
+    if is_data and "." in name and value.isalpha():
+        return None  # a translation
+    if name.lower() in ("_auth", "auth"):
+        return Doubt.NONE if is_login(value) else None
+    is_shell = sign.startswith("=") and name.isupper()
+    is_constant = name.isupper() and (is_data or (kind == "comma" and len(value) >= 32))
+    if is_shell or is_constant or (is_data and "phrase" in name.lower()):
+        return Doubt.NONE
+    if sign and "==" not in sign and is_phrase(value) and not name.endswith("s"):
+        return Doubt.NONE
+    is_code = "==" in sign or (kind == "comma" and not name.isupper())
+    if is_code or kind == "said" or (kind == "beside" and quote != "'"):
+        return Doubt.RANDOM
+    if is_password(name):
+        return Doubt.WORD
+    return Doubt.NONE if is_data and value.isascii() and not _LABEL.fullmatch(value) else Doubt.RANDOM
 
 
 _LINE_VALUE = re.compile(r"([^\s\"'`\\;]{6,128});?[ \t\r]*(?=\n|\\+[nr]|\Z)")
@@ -296,13 +297,16 @@ def _bare_value(
     is_plain = (
         (kind == "said" and doubt is Doubt.RANDOM)
         or "|" in sign
-        or (pattern is _BARE_ENV and doubt is Doubt.WORD and word[:1].islower() and word.isalnum())
+        or (pattern is _BARE_ENV and doubt is Doubt.WORD and word.isalnum() and word not in _TYPES)
         or (is_password(name) and word.isalnum() and not word.isalpha())
     )
     if word and not _names_the_name(word, name) and looks_secret(word, doubt, is_quoted=is_plain):
         yield at, at + len(word)
 
 
+_TYPES = frozenset(
+    {"String", "Str", "Text", "Any", "Optional", "Buffer", "Bytes", "Char", "Vec", "Data", "NSString"}
+)
 _ALONE = ("", "-", "export", "set", "ENV", "ARG", "env", "+", "*", "- -", "declare -x", "$env:")
 
 
@@ -320,7 +324,8 @@ def _bare_place(
             return _BARE_QUERY, Doubt.NONE
         if name.isupper() or name.lower() in ("_auth", "_authtoken", "_password"):
             return (_BARE_ENV if is_alone and head != "env" else _BARE), Doubt.NONE
-        if is_password(name) and "." not in name and _AMONG_SETTINGS.search(text, line_start, start):
+        is_plain_line = not _CODE_SIGNS.search(text, line_start, start)
+        if is_password(name) and "." not in name and is_plain_line and text[start - 1 : start] in (" ", ","):
             return _BARE, Doubt.NONE
     if "=" in sign and _LAST_SETTING.search(text, line_start, start):
         return _BARE_SETTING, Doubt.NONE

@@ -175,7 +175,8 @@ _REFERENCE = re.compile(
 _PLACE = re.compile(
     r"^(?:your|insert|enter|replace|paste)[-_ ]?[a-z]|^(?:my|the|some)[-_](?:secret|token|key|password|api)"
     r"|[-_](?:here|goes)$|xxx|[-_]your[-_]|\*\*\*|\.\.\.|…|•"
-    r"|change[-_]?me|placeholder|^example|(?:^|[^a-z])(?:dummy|sample|fake)(?:[^a-z]|$)|redacted|[-_]example$",
+    r"|^\[[A-Za-z ]+\]?$|change[-_]?me|placeholder|^example"
+    r"|(?:^|[^a-z])(?:dummy|sample|fake)(?:[^a-z]|$)|redacted|[-_]example$",
     re.IGNORECASE,
 )
 _ORDINARY = re.compile(
@@ -230,8 +231,8 @@ def looks_secret(value: str, doubt: Doubt, *, is_quoted: bool) -> bool:
 def _names_itself(value: str) -> bool:
     """Labels such as `password_field` and `CurrentPassword` are written behind such names, too."""
     low = value.lower()
-    return any(stem in low for stem in ("pass", "pwd", "secret", "token", "credential")) and not any(
-        map(str.isdigit, value)
+    return any(stem in low for stem in ("pass", "pwd", "secret", "token", "credential")) and (
+        "__" in low or not any(map(str.isdigit, value))
     )
 
 
@@ -252,3 +253,22 @@ def is_login(value: str) -> bool:
     except (binascii.Error, ValueError):
         return False
     return b":" in login and login.isascii() and login.decode("ascii").isprintable()
+
+
+_PHRASE = re.compile(r"[a-z0-9äöüß]{2,12}(?: [a-z0-9äöüß]{2,12}){1,7}")
+_TEXT_WORDS = _words(
+    """
+    a an and any api are as at auth be but by can cannot change characters code confirm copy could current
+    do does empty enter error expected expired expires failed field for forgot from generate generated get
+    given has have here hide if in incorrect input invalid is it its key least length login long match
+    matches maximum minimum missing must my new no not null of old on one only optional or our password
+    passwords placeholder please provide provided random required reset save secret secrets see set should
+    show sign string strong test that the this to token tokens too type updated use used user username using
+    valid value was we weak when will with without wrong you your
+    """
+)
+
+
+def is_phrase(value: str) -> bool:
+    """Whether it is some small words that nobody would write on a screen: a phrase to remember."""
+    return _PHRASE.fullmatch(value) is not None and _TEXT_WORDS.isdisjoint(value.split())

@@ -57,6 +57,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "-u": (
         ("curl", _option("(?:-u|--user|--proxy-user|-U)", gap="*=?", value=_LOGIN_PAIR)),
         ("--user ", rf"--user {_LOGIN_PAIR}"),
+        ("lftp", _option("-u", gap="+", value=rf"[^\s,\"']+,{_WORD}")),
         ("smb", _option("(?-i:-U)", gap="*", value=rf"(?:{QUOTE})?[^\s%\"']+%{_WORD}")),
         (
             " -u",
@@ -73,6 +74,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         (" login", _option("-p")),
         ("zip", _option("(?-i:-P)", gap="*")),
         ("7z", _option("-p", gap="{0}")),
+        ("mosquitto", _option("(?-i:-P)")),
         ("mongo", _option("(?-i:-p)")),
         ("sqlcmd", _option("(?-i:-P)", gap="*")),
         (" -pw", rf" -pw{SPACE}+{_VALUE}"),
@@ -85,12 +87,12 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "-w": (("ldap", _option("-w", gap="*")),),
     "pass": (
+        ("passwd", rf"passwd(?=[^\n]{{0,40}}<<<)[^\n]{{0,40}}<<<{SPACE}*{_LOGIN_PAIR}"),
         (
             "pass",
             rf"pass(?:word|phrase|code|wort)\b[^:\n]{{1,80}}(?<!/):{SPACE}+(?P<random>[^\s\"'`\\]+)(?=\s*(?:\n|\\+[nr]|\"|\Z))",
         ),
         ("--pass ", rf"--pass {_VALUE}"),
-        ("passwd", rf"(?<=ch)passwd{SPACE}*<<<{SPACE}*{_LOGIN_PAIR}"),
         ("sshpass", rf"sshpass{SPACE}+-p{SPACE}*{_VALUE}"),
         ("htpasswd", rf"htpasswd{SPACE}+-\w*b\w*{SPACE}+(?:-\w+{SPACE}+)?\S+{SPACE}+\S+{SPACE}+{_VALUE}"),
         ("pass:", rf"(?<!\w)pass:{_VALUE}"),
@@ -131,7 +133,19 @@ _OTHER_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         (" pdo(", rf" pdo\(\s*{QUOTE}[^\"'`\\\n]{{1,99}}{QUOTE}\s*,\s*{_TWO_WORDS}"),
         ("connect", rf"connect\w{{0,12}}\((?:\s*{QUOTE}[^\"'`\\\n]{{1,99}}{QUOTE}\s*,)?\s*{_TWO_WORDS}"),
     ),
-    "/": ((" /rp ", rf" /rp {_VALUE}"), (" /p:", rf" /p:{_VALUE}")),
+    "|": (
+        ("echo ", rf"echo (?:-\w+ +)?{_LOGIN_PAIR}{QUOTE}?{SPACE}*\|{SPACE}*(?:sudo +)?chpasswd"),
+        (
+            "echo ",
+            rf"echo (?:-\w+ +)?{_VALUE}{QUOTE}?{SPACE}*\|{SPACE}*(?:sudo +)?(?:sudo -S|passwd --stdin)",
+        ),
+    ),
+    "@": (("sqlplus ", r"sqlplus +[\w.$]+/(?P<secret>[^\s@\"']+)@"),),
+    "/": (
+        ("net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\]{{6,99}})(?= |$)"),
+        (" /rp ", rf" /rp {_VALUE}"),
+        (" /p:", rf" /p:{_VALUE}"),
+    ),
     "_": ((" add_user ", rf" add_user {SPACE}*\S+{SPACE}+{_VALUE}"),),
     '"': (("kty", rf"kty.{{0,900}}?\bd{QUOTE}{SPACE}{{0,2}}:{SPACE}{{0,2}}{QUOTE}(?P<secret>[\w-]{{20,}})"),),
     "'": (

@@ -112,7 +112,7 @@ def hint_places(text: str) -> Iterator[int]:
         yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
     if "secret" in stems and "kind: secret" in low:
         yield low.index("kind: secret")
-    if foreign := foreign_hint(low):
+    if foreign := foreign_hint(low, stems):
         yield foreign.start()
     for spans in (scheme_spans(text, low, stems), login_spans(text, low), command_spans(text, low, stems)):
         yield from (start for start, _ in spans)
@@ -146,7 +146,7 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
         *(SecretSpan(*span, "header") for span in scheme_spans(text, low, stems)),
         *(SecretSpan(*span, "login") for span in login_spans(text, low)),
         *(SecretSpan(*span, "command") for span in command_spans(text, low, stems)),
-        *(SecretSpan(*span, "named") for span in foreign_spans(low)),
+        *(SecretSpan(*span, "named") for span in foreign_spans(low, stems)),
         *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
         *(SecretSpan(*span, "random") for span in _random_spans(text, low)),
     ]
@@ -265,10 +265,10 @@ def _long_runs(text: str) -> Iterator[tuple[int, int]]:
 
 
 _RANDOM = re.compile(r"(?:[\w-]+=)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
-_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|\bkey)s?\b", re.ASCII)
+_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|(?<![a-z])key)s?\b", re.ASCII)
 _BESIDE_REACH = 60
-LONG_KEY = 32
-_OWN_NAME = re.compile(r"""([\w.-]+)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
+LONG_KEY = 28
+_OWN_NAME = re.compile(r"""([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
 
 
 def _random_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
@@ -281,11 +281,13 @@ def _random_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
         value = match["value"]
         place = match.start("value")
         first = max(text.rfind("\n", 0, place) + 1, place - _BESIDE_REACH)
-        if not _BESIDE.search(low, first, place) or not _is_random(value):
-            continue
         own_name = _OWN_NAME.search(low, max(first, place - 40), place)
-        is_key = own_name is None or (own_name[1].endswith("key") and len(value) >= LONG_KEY)
-        if is_key and not low.startswith("commit", place - 7):
+        if own_name is not None:
+            is_key = own_name[1].endswith("key") and "pub" not in own_name[1] and len(value) >= LONG_KEY
+        else:
+            is_key = _BESIDE.search(low, first, place) is not None
+        is_hash = low.startswith("commit", place - 7) or text[place - 1 : place] == "#"
+        if is_key and not is_hash and _is_random(value):
             yield match.span("value")
 
 

@@ -33,7 +33,8 @@ class KnownShape:
         group = "secret" if self._compiled.groups else 0
         for match in self._compiled.finditer(text, start, end):
             # Keys of documentation.
-            if not match[0].endswith("EXAMPLE") and "xxxxxxxx" not in match[0].lower():
+            low = match[0].lower()
+            if not match[0].endswith("EXAMPLE") and "xxxxxxxx" not in low and "-your-" not in low:
                 yield match.span(group)
 
 
