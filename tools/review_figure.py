@@ -40,9 +40,10 @@ MEASURED = review_planted.RECORDS / "measured.json"
 JUDGED = review_planted.RECORDS / "judged.jsonl"
 
 HEADING = "## Bugs planted in real packages\n"
-END = (
-    "<!-- Up to here written by tools/review_figure.py --write. -->\n\n## Bugs planted in texts of our own\n"
-)
+ENOUGH = 20
+"""Remarks that were judged by hand, before anything is said about all of them."""
+
+END = "<!-- Up to here written by tools/review_figure.py --write. -->\n"
 
 NEAR = 3
 """A finding is about a bug if it is at most so many lines away from it."""
@@ -403,7 +404,11 @@ def section_text(figures: dict[str, Any]) -> str:
     part, fixes, sample = figures["planted"], figures["fixes"], figures["sample"]
     lines = sum(part["lines"].values())
     said = sum(part["tools"]["dragoman"]["accusations"].values())
-    wrong = 1000 * said / lines * sample["wrong"] / max(sample["judged"], 1)
+    judged = "They have not been judged by hand yet."
+    if sample["judged"] >= ENOUGH:
+        wrong = 1000 * said / lines * sample["wrong"] / sample["judged"]
+        judged = f"""{sample["judged"]} of them were drawn by lot and judged by hand: {sample["wrong"]} are
+            wrong, or name nothing that you would change, about {wrong:.1f} in 1,000 lines."""
     farther = ", ".join(f"{len(tool['farther'])} ({name})" for name, tool in part["tools"].items())
     missing = len(figures["missing"])
     unplanted = f"{missing} more bugs could not be planted." if missing else ""
@@ -414,11 +419,10 @@ def section_text(figures: dict[str, Any]) -> str:
             edits of a few characters such as slip into real changes, and committed before anything was
             measured; no rule is written from them. Each cell has the bugs that a tool finds, and how many
             remarks it makes in 1,000 lines of the same files without the bug. `own rules` is `dragoman`
-            without what ruff and oxlint tell it. Of the {said} remarks of `dragoman` about {lines:,}
-            clean lines {sample["judged"]} were drawn by lot and judged by hand: {sample["wrong"]} are
-            wrong, or name nothing that you would change, about {wrong:.1f} in 1,000 lines. A bug is found
-            if a tool says more within {NEAR} lines of it than it says there of the clean file; `info` is
-            not counted. Farther away in the file there is something new for {farther}. {unplanted}"""
+            without what ruff and oxlint tell it. `dragoman` makes {said} remarks about {lines:,} clean
+            lines. {judged} A bug is found if a tool says more within {NEAR} lines of it than it says there
+            of the clean file; `info` is not counted. Farther away in the file there is something new for
+            {farther}. {unplanted}"""
         ),
         table(figures, "planted"),
         _paragraph(f"By kind of bug, where there are at least {COMMON}: {kinds_text(figures)}."),

@@ -120,7 +120,7 @@ git add . && git commit -qm first && git checkout -q -b change
 
 
 def review(desk: Desk, *options: str, tools: bool = False) -> tuple[int, str]:
-    return desk.command("review", "--no-cache", *([] if tools else ["--no-tools"]), *options)
+    return desk.command("review", *([] if tools else ["--no-tools"]), *options)
 
 
 @pytest.mark.parametrize("trick", parameters(REVIEW_TRICKS))
