@@ -90,7 +90,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "journal": frozenset({"cryptography", "keyring", "nats"}),
     "runtime": frozenset({"uvloop"}),
     "sdk": frozenset({"acp", "anyio", "mcp", "mcp_types"}),
-    "hub": frozenset({"cryptography", "opentelemetry", "uvicorn", "zttp"}),
+    "hub": frozenset({"cryptography", "opentelemetry", "uvicorn"}),
     "check": frozenset({"jsonschema_rs"}),
     "testing": frozenset({"hypothesis", "pytest"}),
     "review": frozenset({"ast_grep_py"}),
