@@ -97,6 +97,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "agents": frozenset({"pydantic_ai"}),
     "tui": frozenset({"PIL", "textual", "textual_image"}),
     "text": frozenset({"markdown_it"}),
+    "cli": frozenset({"segno"}),
 }
 
 # Distributions that two rooms import, and why.
