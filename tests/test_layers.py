@@ -90,13 +90,14 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "journal": frozenset({"cryptography", "keyring", "nats"}),
     "runtime": frozenset({"uvloop"}),
     "sdk": frozenset({"acp", "anyio", "mcp", "mcp_types"}),
-    "hub": frozenset({"cryptography", "opentelemetry", "uvicorn", "zttp"}),
+    "hub": frozenset({"cryptography", "opentelemetry", "uvicorn"}),
     "check": frozenset({"jsonschema_rs"}),
     "testing": frozenset({"hypothesis", "pytest"}),
     "review": frozenset({"ast_grep_py"}),
     "agents": frozenset({"pydantic_ai"}),
     "tui": frozenset({"PIL", "textual", "textual_image"}),
     "text": frozenset({"markdown_it"}),
+    "cli": frozenset({"segno"}),
 }
 
 # Distributions that two rooms import, and why.

@@ -45,7 +45,6 @@ declare -A shows=(
     [ws]="import dragoman.transport.websocket"
     [http]="import dragoman.transport.http_client"
     [hub]="import dragoman.hub.api.listener, dragoman.cli.hub"
-    [http2]="import zttp"
     [check]="import jsonschema_rs, dragoman.cli.check_agent"
     [review]="import dragoman.review.structure"
     [mcp]="import dragoman.sdk.kit.mcp_wire"

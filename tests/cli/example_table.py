@@ -126,7 +126,6 @@ EXAMPLES: dict[str, Shows] = {
     'dragoman policy explain --command "git push"': Shows("^ask: git push\n"),
     "dragoman policy explain --tool edit --path src/x.py": Shows("^ask: edit .*/src/x.py\n"),
     "dragoman policy explain --request request.json": Shows("^ask: edit /project/src/x.py\n"),
-    "dragoman policy check policy.toml": Shows("^policy.toml: 1 rule"),
     "dragoman policy list": Shows("^No rules yet."),
     "dragoman audit verify": Shows("audit.jsonl cannot be read: No such file", 1),
     "dragoman audit verify /srv/dragoman/audit.jsonl": Shows("cannot be read: No such file", 1),
@@ -300,7 +299,6 @@ ELSEWHERE: dict[str, str] = {
     ),
     "dragoman translate --client threads --agent v1 -- dragoman agent review": "tests/dialect/threads",
     "dragoman translate --client v1 --agent crow --ledger lost.json -- crow-agent": "tests/dialect/crow",
-    "dragoman config edit policy": "an editor; tests/cli/test_complete.py",
     'eval "$(dragoman completions zsh)"': _SHELL,
     "dragoman completions fish | source": _SHELL,
 }

@@ -129,17 +129,17 @@ def test_a_projects_policy_and_a_named_one_take_part(run: Run, tmp_path: Path) -
     assert "not trusted: can only make things stricter" in run("list")[1]
 
 
-def test_checking_a_file_says_whether_it_can_be_used_and_where_not(run: Run, tmp_path: Path) -> None:
+def test_checking_a_file_says_whether_it_can_be_used_and_where_not(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
     good.write_text(RULES)
     bad.write_text('[[rule]]\ndecision = "alow"\n')
-    assert run("check", str(good)) == (0, f"{good}: 3 rules, default ask. It can be used.\n", "")
-    status, out, err = run("check", str(bad))
-    assert (status, out) == (1, "")
-    assert err.startswith(f"dragoman policy: {bad}:2: decision must be one of allow, ask, deny\nTo go on: ")
-    assert json.loads(run("check", "--json", str(bad))[1])["line"] == 2
-    assert json.loads(run("check", "--json", str(good))[1])["rules"] == 3
-    assert run("check", str(tmp_path / "none"))[0] == 1
+    assert main(["config", "check", "policy", "--file", str(good)]) == 0
+    assert capsys.readouterr().out == f"{good}: is good\n"
+    assert main(["config", "check", "policy", "--file", str(bad)]) == 1
+    assert capsys.readouterr().out.startswith(f"{bad}:2: decision must be one of allow, ask, deny")
+    assert main(["config", "check", "policy", "--file", str(tmp_path / "none")]) == 2
 
 
 def test_listing_shows_rules_in_their_order_with_their_lines(run: Run) -> None:

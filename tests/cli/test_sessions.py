@@ -167,11 +167,11 @@ def test_nothing_is_deleted_beneath_a_hub_that_runs(sessions: Sessions, history:
     folder = history.parent / "hub"
     folder.mkdir()
     with lock_folder(folder):
-        sessions("delete", "20260101-a")
+        sessions("forget", "--yes", "20260101-a")
         assert sessions.status == 1
         assert f"a hub (process {os.getpid()}) uses this journal" in sessions.err
         assert "Singing" in sessions("list")
-    sessions("delete", "20260101-a")
+    sessions("forget", "--yes", "20260101-a")
     assert sessions.status == 0
     assert "Singing" not in sessions("list")
 
@@ -189,10 +189,10 @@ def test_what_is_open_elsewhere_is_not_called_damaged(sessions: Sessions, histor
 
 
 def test_deleting_finds_all_before_it_deletes_one(sessions: Sessions) -> None:
-    sessions("delete", "20260101-a", "nothing")
+    sessions("forget", "--yes", "20260101-a", "nothing")
     assert sessions.status == 1
     assert len(json.loads(sessions("list", "--json"))["sessions"]) == 2
-    assert sessions("delete", "20260101-a", "20260102-b") == "forgot 20260101-a\nforgot 20260102-b\n"
+    assert sessions("forget", "--yes", "20260101-a", "20260102-b") == "forgot 20260101-a\nforgot 20260102-b\n"
     assert json.loads(sessions("list", "--json"))["sessions"] == []
 
 

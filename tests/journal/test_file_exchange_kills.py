@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.hub.gate.grants_store import TokenStore
-from dragoman.journal import Entry, SqliteJournal, open_journal, tables
+from dragoman.journal import Entry, SqliteJournal, open_journal
 from dragoman.journal.backup import restore
 from dragoman.journal.file_exchange import successor_of
 from dragoman.journal.journal_copy import CopyClock, copy_journal
@@ -170,27 +170,6 @@ def test_a_restored_journal_is_the_backup_or_what_was_there_and_that_is_kept(tmp
     try_kills(
         tmp_path, make, lambda folder: restore(folder / "backup.db", folder / "j.db", replace=True), check
     )
-
-
-@pytest.mark.parametrize("version", [3, 4])
-def test_a_journal_of_an_older_version_is_upgraded_or_stays_as_it_was(tmp_path: Path, version: int) -> None:
-    def make(folder: Path) -> None:
-        asyncio.run(fill(folder / "j.db"))
-        base = sqlite3.connect(folder / "j.db")
-        base.executescript(
-            "drop table keys; drop table unkeyed;" + ("drop table originals;" if version == 3 else "")
-        )
-        base.execute(f"pragma user_version = {version}")
-        base.close()
-
-    def check(folder: Path) -> None:
-        assert asyncio.run(content(folder / "j.db")) == expected(COUNT)
-        assert not list(folder.glob("*damaged*"))
-        base = sqlite3.connect(folder / "j.db")
-        assert base.execute("pragma user_version").fetchone() == (len(tables.STEPS),)
-        base.close()
-
-    try_kills(tmp_path, make, lambda folder: asyncio.run(content(folder / "j.db")), check)
 
 
 async def copy(folder: Path) -> None:

@@ -52,9 +52,9 @@ def turns(first: int, last: int) -> list[Entry]:
 
 
 def take_index_away(path: Path) -> None:
-    """Leave the file as a program without an index has left it."""
+    """Leave the file as a repair has left it."""
     base = sqlite3.connect(path)
-    for statement in ("drop table keys", "drop table unkeyed", "pragma user_version = 4"):
+    for statement in ("delete from keys", "insert into unkeyed select number, 0, last from streams"):
         base.execute(statement)
     base.commit()
     base.close()
@@ -73,28 +73,26 @@ async def test_a_key_is_found_after_thousands_of_turns(tmp_path: Path, open_: Op
 
 
 @both
-async def test_the_index_of_an_older_journal_is_made_when_it_is_needed(
+async def test_the_index_of_a_repaired_journal_is_made_when_it_is_needed(
     tmp_path: Path, open_: Open, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(key_index_build, "STEP_ENTRIES", 50)
     path = tmp_path / "j.db"
     async with open_(path) as journal:
         for stream in ("old", "other"):
-            await journal.append(stream, [hub_note("made", ""), *turns(0, 100)])
-            await journal.describe(stream, session=f"key of {stream}")
+            await journal.append(stream, [hub_note("made", f"key of {stream}"), *turns(0, 100)])
     take_index_away(path)
     caplog.set_level("INFO", "dragoman.journal")
     async with open_(path) as journal:
-        assert await journal.find_stream_by_key("key of old") == "old"
         await journal.append("old", turns(100, 101))
         assert await journal.find_key("old", "k3") == KeyEntries(prompt=14, answer=17)
         assert await journal.find_key("old", "k100") == KeyEntries(prompt=402, answer=405)
         assert await journal.find_key("old", "k101") is None
         assert await journal.find_stream_by_key("key of old") == "old"
-        assert await journal.find_stream_by_key("key of other") == "other"
         made = [record.getMessage() for record in caplog.records if "index of keys" in record.getMessage()]
         assert made == ["journal: the index of keys of stream old was made from 401 entries"]
         assert await journal.find_key("other", "k99") == KeyEntries(prompt=398, answer=401)
+        assert await journal.find_stream_by_key("key of other") == "other"
         assert await journal.delete("other")
         assert await journal.find_stream_by_key("key of other") is None
 

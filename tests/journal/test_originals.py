@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from dragoman.journal import Entry, SqliteJournal, open_journal, open_sealed
-from dragoman.journal.tables import APPLICATION, BASE, BLOCKS, INDEX
 from tests.journal.streams import all_bytes, frames
 
 pytestmark = pytest.mark.bound(30)
@@ -62,16 +61,3 @@ async def test_an_original_that_was_changed_on_disk_is_not_used(tmp_path: Path) 
         base.execute("update originals set frame = replace(frame, 'write', 'chmod') where place % 2 = 1")
     async with opened(path) as journal:
         assert await journal.originals("a") == {2: asked().frame}
-
-
-async def test_a_file_of_the_version_before_has_no_originals_and_gets_a_place_for_them(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "j.db"
-    with closing(sqlite3.connect(path)) as base:
-        base.executescript(BASE + INDEX + BLOCKS)
-        base.executescript(f"pragma user_version = 3; pragma application_id = {APPLICATION};")
-    async with opened(path) as journal:
-        assert await journal.originals("a") == {}
-        await journal.append("a", [asked()])
-        assert await journal.originals("a") == {1: asked().frame}

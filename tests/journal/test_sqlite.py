@@ -15,8 +15,6 @@ import pytest
 from dragoman.errors import JournalBusy, JournalClosed, JournalError, NotAJournal, StreamMoved
 from dragoman.journal import Entry, SqliteJournal, open_journal
 from dragoman.journal.sqlite import LARGE_BYTES
-from dragoman.journal.tables import BASE, FIELDS, entry_sum
-from dragoman.journal.tables import _row_sum as row_sum
 from dragoman.testing.journals import chunk_entry, prompt_entry
 from dragoman.testing.pace import patience
 from tests.journal.streams import all_bytes, frames, note, notes
@@ -146,40 +144,18 @@ async def test_whoever_holds_the_file_too_long_is_reported(tmp_path: Path) -> No
         assert await journal.append("a", notes(1)) == 2
 
 
-def old_file(path: Path) -> None:
-    """A file as the first version wrote it: without an index of words."""
-    base = sqlite3.connect(path)
-    base.executescript(BASE + "pragma user_version = 1; pragma application_id = 0x44524147;")
-    frame = chunk_entry("agent_message_chunk", "an old story").frame
-    values = ["old", "echo", "/tmp", "Title", "end_turn", "s1", 1.0, 2.0, 1]
-    assert len(values) == len(FIELDS)
-    marks = ", ".join("?" * (len(FIELDS) + 2))
-    names = f"number, {', '.join(FIELDS)}, sum"
-    base.execute(f"insert into streams ({names}) values ({marks})", (1, *values, row_sum(1, values)))
-    base.execute("insert into entries values (1, 1, 1, 1.0, ?, ?)", (frame, entry_sum(1, 1, 1, 1.0, frame)))
-    base.commit()
-    base.close()
-
-
-async def test_an_older_file_is_brought_up_to_date(tmp_path: Path) -> None:
-    old_file(tmp_path / "j.db")
-    async with open_journal(tmp_path / "j.db") as journal:
-        assert await frames(journal, "old") == [chunk_entry("agent_message_chunk", "an old story").frame]
-        assert [found.stream for found in await journal.search("story")] == ["old"]
-        assert await journal.append("old", notes(1)) == 2
-    async with open_journal(tmp_path / "j.db") as journal:
-        assert (await journal.info("old")).title == "Title"  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize(
     "script",
     [
         "create table theirs (a); insert into theirs values (1);",
         "pragma application_id = 7;",
+        "pragma application_id = 0x44524147; pragma user_version = 4;",
         "pragma application_id = 0x44524147; pragma user_version = 99;",
     ],
 )
-async def test_what_is_not_ours_or_too_new_is_refused_and_left_alone(tmp_path: Path, script: str) -> None:
+async def test_what_is_not_ours_or_of_another_version_is_refused_and_left_alone(
+    tmp_path: Path, script: str
+) -> None:
     base = sqlite3.connect(tmp_path / "j.db")
     base.executescript(script)
     base.close()

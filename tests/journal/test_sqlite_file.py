@@ -10,7 +10,7 @@ import pytest
 from dragoman.errors import JournalBusy
 from dragoman.journal import open_journal
 from dragoman.journal.sqlite_file import connect_writer, make_file
-from dragoman.journal.tables import STEPS, version
+from dragoman.journal.tables import VERSION, version
 
 
 def making(path: Path) -> sqlite3.Connection:
@@ -33,7 +33,7 @@ def test_whoever_opens_a_file_that_another_is_making_waits_for_it(tmp_path: Path
     connection = connect_writer(tmp_path / "j.db", "full", 60.0, pause=pause)
     assert len(waited) == 3
     assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
-    assert version(connection) == len(STEPS)
+    assert version(connection) == VERSION
     connection.close()
     other.close()
 

@@ -20,7 +20,7 @@ ENTRY = Entry("to_client", b'{"jsonrpc":"2.0","method":"x"}', 1.0)
 def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     sqlite_file.make_file(tmp_path / "j.db")
     connection = sqlite_file.connect(tmp_path / "j.db")
-    tables.migrate(connection)
+    tables.make_tables(connection)
     yield connection
     connection.close()
 

@@ -147,7 +147,7 @@ async def test_a_recording_of_others_is_read_and_described_by_what_it_tells(tmp_
         (b'{"dir":"note","msg":{}}\n', "`ts` is missing"),
         (b'{"ts":"x","dir":"note","msg":{}}\n', "`ts` is no number"),
         (b'{"ts":1,"dir":"note","base64":"?"}\n', "`base64` is none"),
-        (b'{"transcript":1}\n', "header that is not first"),
+        (b'{"transcript":1}\n', "header is not the first line"),
     ],
 )
 def test_a_line_that_is_none_is_named(text: bytes, why: str) -> None:

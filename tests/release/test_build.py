@@ -93,7 +93,7 @@ def test_a_build_leaves_the_extension_for_vs_code(tmp_path: Path) -> None:
 def test_one_extra_brings_everything_that_a_person_uses() -> None:
     (line,) = PROJECT["optional-dependencies"]["all"]
     extras = set(re.findall(r"[a-z0-9]+", line.partition("[")[2]))
-    assert extras == PROJECT["optional-dependencies"].keys() - {"all", "dev", "http2"}
+    assert extras == PROJECT["optional-dependencies"].keys() - {"all", "dev"}
 
 
 def test_the_list_of_parts_has_what_pip_installs_and_what_the_page_holds(tmp_path: Path) -> None:

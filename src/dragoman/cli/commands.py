@@ -195,12 +195,6 @@ exit status: 0 all are erased · 1 some are kept, and the text says why · 2 wro
 """,
     ),
     CommandRow(
-        name="sessions delete",
-        help="the same as `forget --yes`",
-        run="dragoman.cli.sessions_forget:run",
-        options="recordings",
-    ),
-    CommandRow(
         name="sessions repair",
         help="save what can be read of a damaged history; the damaged file is kept",
         run="dragoman.cli.sessions:run",
@@ -473,30 +467,23 @@ exit status:
     CommandRow(
         name="policy",
         group="agents and what they may do",
-        help="explain, check and list what agents may do",
+        help="explain and list what agents may do",
         metavar="ACTION",
         examples="""\
 examples:
   dragoman policy explain --command "git push"         which rule decides this, and why
   dragoman policy explain --tool edit --path src/x.py
   dragoman policy explain --request request.json       the params of session/request_permission
-  dragoman policy check policy.toml                    whether a file can be used
   dragoman policy list                                 every rule that holds here, in order
   dragoman policy forget 7                             take back an answer that was given for good
 
-`dragoman help policy` describes the language.
+`dragoman help policy` describes the language. `dragoman config check policy` says whether a file can be used.
 """,
     ),
     CommandRow(
         name="policy explain",
         help="which rule decides a request, and why",
         run="dragoman.cli.policy:run_explain",
-        options="agents",
-    ),
-    CommandRow(
-        name="policy check",
-        help="whether a file is a policy; its first mistake if not",
-        run="dragoman.cli.policy:run_check",
         options="agents",
     ),
     CommandRow(
@@ -1278,14 +1265,13 @@ exit status: 0 it is as wanted, 1 the settings cannot be edited, 2 it was not ag
     CommandRow(
         name="config",
         group="this machine",
-        help="check, show and edit configuration files",
+        help="check and show configuration files",
         metavar="ACTION",
         examples="""\
 examples:
   dragoman config check                 all three files; every mistake with its line
   dragoman config check hub --file hub.toml
   dragoman config show hub              every value that holds, and which of them you set
-  dragoman config edit policy           a copy in $VISUAL or $EDITOR, taken only if it is good
   dragoman config schema hub            its JSON Schema, for editors
 
 The files are agents, hub and policy: `dragoman help known-agents`, `hub-configuration` and `policy`.
@@ -1303,12 +1289,6 @@ exit status: 0 all is good, 1 a file cannot be used, 2 the command line makes no
         name="config show",
         help="what holds, without secrets",
         run="dragoman.cli.config:run_show",
-        options="shell",
-    ),
-    CommandRow(
-        name="config edit",
-        help="open a copy in your editor, which is taken if it is good",
-        run="dragoman.cli.config:run_edit",
         options="shell",
     ),
     CommandRow(

@@ -1,17 +1,13 @@
-"""`dragoman config check`, `show`, `edit` and `schema`: our three configuration files.
+"""`dragoman config check`, `show` and `schema`: our three configuration files.
 
-They are `agents` (config.toml), `hub` (hub.toml) and `policy` (policy.toml). `edit` changes a copy, and the
-copy takes the place of the file only if it can be used. Values that may be secrets are never shown.
+They are `agents` (config.toml), `hub` (hub.toml) and `policy` (policy.toml). Values that may be secrets are
+never shown.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import shlex
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -154,44 +150,4 @@ _SHOW: dict[str, Callable[[], dict[str, dict[str, Any]]]] = {
 def run_schema(args: argparse.Namespace) -> int:
     """Print the JSON Schema of a kind of file."""
     sys.stdout.write(write_schema(args.kind).decode())
-    return 0
-
-
-def run_edit(args: argparse.Namespace) -> int:
-    """Open a copy in the user's editor; it replaces the file if it can be used."""
-    path = place_of(args.kind)
-    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
-    target = Path(os.path.realpath(path))  # a link stays a link
-    try:
-        target.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-        before = target.read_bytes() if target.exists() else b""
-        copy = _copy_beside(target, before)
-        status = subprocess.run([*editor, str(copy)], check=False).returncode
-        return _take(args.kind, copy, target, before, status)
-    except OSError as error:
-        say(f"dragoman config edit: {explain_error(error, act='write')}", file=sys.stderr)
-        return 1
-
-
-def _copy_beside(target: Path, text: bytes) -> Path:
-    """With the same ending, by which editors know what it is."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
-    with open(descriptor, "wb") as file:
-        file.write(text)
-    if target.exists():
-        os.chmod(name, target.stat().st_mode & 0o777)
-    return Path(name)
-
-
-def _take(kind: str, copy: Path, target: Path, before: bytes, status: int) -> int:
-    if status != 0 or copy.read_bytes() == before:
-        copy.unlink()
-        why = "nothing was changed" if status == 0 else f"the editor ended with status {status}"
-        say(f"dragoman config edit: {why}; {target} is as it was", file=sys.stderr)
-        return 0 if status == 0 else 1
-    if error := _check(kind, copy)["error"]:
-        say(f"{error}\ndragoman config edit: {target} is as it was; your text is in {copy}", file=sys.stderr)
-        return 1
-    os.replace(copy, target)
-    say(f"{target}: written")
     return 0

@@ -45,7 +45,6 @@ def _settings(args: argparse.Namespace) -> HubSettings:
         "journal": args.journal,
         "default_agent": args.default_agent,
         "cluster.node": args.node,
-        "http2": args.http2,
         "hosts": args.host,
         "tls.certificate": args.tls_cert,
         "tls.key": args.tls_key,

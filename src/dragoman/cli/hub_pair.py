@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from urllib.parse import quote, urlsplit
 
@@ -18,12 +19,14 @@ from dragoman.apps.console import say, say_json
 from dragoman.cli.hub_client import HubCaller, HubNotAnswered, JsonObject, hub_and_token, open_hub
 from dragoman.cli.hub_reach import is_loopback_host, is_safe
 from dragoman.errors import CallFailed, DragomanError, LocalMistake
-from dragoman.text.qr import qr_code, qr_lines
 from dragoman.text.sanitize import sanitize_line
 
 WHITE_ON_BLACK = "\x1b[97;40m"
 """White blocks on black: the code has its own colours, whatever those of the terminal are."""
 RESET = "\x1b[0m"
+
+QUIET = 2
+"""Light modules around a code. The standard wants four; readers are content with two."""
 
 EVERY = 0.5
 """Seconds between two questions whether a device came."""
@@ -155,11 +158,26 @@ def _draw(address: str) -> None:
     encoding = sys.stdout.encoding or "ascii"
     try:
         "▀▄█".encode(encoding)
-    except (UnicodeEncodeError, LookupError):
+        lines = list(qr_lines(address))
+    except (ImportError, UnicodeEncodeError, LookupError):
         return  # the address alone has to do
     is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     begin, end = (WHITE_ON_BLACK, RESET) if is_terminal else ("", "")
-    sys.stdout.write("".join(f"{begin}{line}{end}\n" for line in qr_lines(qr_code(address))) + "\n")
+    sys.stdout.write("".join(f"{begin}{line}{end}\n" for line in lines) + "\n")
+
+
+def qr_lines(text: str) -> Iterator[str]:
+    """The QR code of a text, two rows in a line, dark modules as spaces: for light characters on a dark
+    ground. Raises `ImportError` without the extra `hub`.
+    """
+    import segno
+
+    code = segno.make(text, error="l", boost_error=False, micro=False)
+    rows = [list(row) for row in code.matrix_iter(border=QUIET)]
+    if len(rows) % 2:
+        rows.append([1] * len(rows[0]))  # no module of the code: nothing is drawn there
+    for upper, lower in zip(rows[::2], rows[1::2], strict=True):
+        yield "".join(" ▀▄█"[(not top) + 2 * (not bottom)] for top, bottom in zip(upper, lower, strict=True))
 
 
 def _tell(args: argparse.Namespace, status: JsonObject) -> int:

@@ -1,4 +1,4 @@
-"""`dragoman policy`: what agents may do; explains, checks, lists and forgets rules.
+"""`dragoman policy`: what agents may do; explains, lists and forgets rules.
 
 Exit status 1 means that something cannot be read or found, 2 a mistaken command line.
 """
@@ -24,8 +24,8 @@ from dragoman.workspace.policy.act import Act, ActContext
 from dragoman.workspace.policy.act_reader import act_of_call, act_of_file
 from dragoman.workspace.policy.commands import pattern_text
 from dragoman.workspace.policy.policy import Policy, PolicyLayer
-from dragoman.workspace.policy.policy_files import load_policy, read_text
-from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
+from dragoman.workspace.policy.policy_files import load_policy
+from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.policy_paths import policy_paths
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.rules import PolicyRule
@@ -60,25 +60,6 @@ def run_explain(args: argparse.Namespace) -> int:
         for step in steps:
             why = sanitize_line(step.objection or "speaks about it")
             say(f"  {sanitize_line(step.rule)}: {step.decision}: {why}")
-    return 0
-
-
-def run_check(args: argparse.Namespace) -> int:
-    path, as_json = args.file, args.json
-    try:
-        text = read_text(path)
-        if text is None:
-            raise PolicyError(path, 0, "there is no such file")
-        book = read_policy(text, path)
-    except PolicyError as error:
-        if as_json:
-            _print_json({"ok": False, "file": path, "line": error.line, "why": error.why})
-            return 1
-        return _refuse(str(error), "mend that line; `dragoman help policy` describes the language")
-    if as_json:
-        return _print_json({"ok": True, "file": path, "rules": len(book.rules), "default": book.default})
-    default = f", default {book.default}" if book.default else ""
-    say(f"{path}: {len(book.rules)} rule{'' if len(book.rules) == 1 else 's'}{default}. It can be used.")
     return 0
 
 

@@ -68,7 +68,7 @@ async def _serve_acp(args: argparse.Namespace) -> None:
         leaving.listen()
         endpoint = AcpEndpoint(address.admission, agents.accept)
         agents.reclaim = endpoint.reclaim
-        async with open_listener(endpoint, address.socket, tls=address.tls, http2=args.http2):
+        async with open_listener(endpoint, address.socket, tls=address.tls):
             address.announce("ws", "http", path="/acp")
             await leaving.end_event.wait()
             endpoint.leave()
@@ -82,7 +82,7 @@ async def _serve_openai(args: argparse.Namespace, plan: GatewayPlan) -> None:
         async with Gateway(plan.target, plan.rules, cwd=plan.folders.cwd) as gateway:
             server = OpenaiServer(gateway, cwd=plan.folders.cwd, show_tools=args.show_tools)
             app = AdmittedRequests(address.admission, server.handle, refusal_body=refusal_body)
-            async with open_listener(app, address.socket, tls=address.tls, http2=args.http2):
+            async with open_listener(app, address.socket, tls=address.tls):
                 address.announce("http", path="/v1")
                 await leaving.end_event.wait()
                 await server.aclose()

@@ -166,7 +166,6 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
                 door.socket,
                 tls=door.tls,
                 connections=_connection_limits(settings),
-                http2=settings.http2,
                 on_refused=observer.on_refused,
             )
         )

@@ -168,7 +168,6 @@ class HubSettings(Struct, frozen=True, kw_only=True):
     origins: Origins = ()
     hubs: HubAddresses = ()
     insecure: Flag = False
-    http2: Flag = False
     default_agent: Text = "review"
     known_agents: Flag = True
     agent_installs: Literal["loopback", "always", "never"] = "loopback"
@@ -196,7 +195,7 @@ class HubSettings(Struct, frozen=True, kw_only=True):
 
 
 NEEDS_RESTART = (
-    *("listen", "journal", "durability", "insecure", "http2", "tls", "encryption", "telemetry", "push"),
+    *("listen", "journal", "durability", "insecure", "tls", "encryption", "telemetry", "push"),
     *(
         "cluster",
         "limits.message",

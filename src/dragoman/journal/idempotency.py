@@ -10,8 +10,8 @@ lost; so does a message into a running turn. Three kinds of entries carry a key,
 | `prompt`, `answer` | `steering`, `steered` | the same of a message into a turn, whose key is `steer_key` |
 | `made` | `made`, `forked` | the stream was made under this key |
 
-Every index of keys is made from these entries and from nothing else, so that copies, imports and journals of
-older versions have the same one. The first entry of a kind counts.
+Every index of keys is made from these entries and from nothing else, so that copies, imports and repaired
+journals have the same one. The first entry of a kind counts.
 """
 
 from __future__ import annotations

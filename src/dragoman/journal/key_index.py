@@ -3,7 +3,7 @@
 A row is written in the transaction that stores the entry, so that neither is there without the other. It
 holds a hash of the key; in a sealed journal that is a keyed one, so that nobody can read or guess a key.
 
-Streams that were stored before there was an index stand in the table `unkeyed`; see `key_index_build`.
+Streams that a repair has saved without their index stand in the table `unkeyed`; see `key_index_build`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,6 @@ left join keys on keys.number = streams.number and keys.hash = ? where streams.s
 MADE = """
 select streams.stream from keys join streams on streams.number = keys.number
 where keys.hash = ? and keys.made > 0 order by keys.number limit 1
-"""
-MADE_BEFORE = """
-select streams.stream from unkeyed join streams on streams.number = unkeyed.number
-where unkeyed.upto = 0 and streams.session = ? and streams.session <> '' order by streams.number limit 1
 """
 
 KINDS: tuple[KeyKind, ...] = ("prompt", "answer", "made")
@@ -77,12 +73,9 @@ def find(
 
 
 def find_stream_by_key(connection: sqlite3.Connection, key: str, *, seal: Seal | None) -> str | None:
-    """The stream that was made under a key. Older programs have kept that key as the stream's session."""
-    for query, value in ((MADE, _hash(key, seal)), (MADE_BEFORE, key)):
-        row = connection.execute(query, (value,)).fetchone()
-        if row is not None:
-            return str(row[0])
-    return None
+    """The stream that was made under a key."""
+    row = connection.execute(MADE, (_hash(key, seal),)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def _hash(key: str, seal: Seal | None) -> bytes:

@@ -1,4 +1,4 @@
-"""Makes the index of idempotency keys of a stream that was stored before there was one.
+"""Makes the index of idempotency keys of a stream that a repair has saved without it.
 
 It is made when a key is first looked up in the stream, in steps that are committed one by one: whoever
 appends meanwhile does not wait for all of it, and after a crash the next lookup goes on where this one
@@ -11,10 +11,10 @@ import logging
 import sqlite3
 
 from dragoman.journal import key_index
-from dragoman.journal.idempotency import KeyedEntry, keyed_entries
+from dragoman.journal.idempotency import keyed_entries
 from dragoman.journal.seal import Seal
 from dragoman.journal.streams import page_of
-from dragoman.journal.tables import StreamRow, find_stream
+from dragoman.journal.tables import find_stream
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ STEP_ENTRIES = 5_000
 
 
 def build(connection: sqlite3.Connection, stream: str, *, seal: Seal | None) -> None:
-    """One step of making the index of a stream that was stored without one."""
+    """One step of making the index of a stream that has none."""
     row = find_stream(connection, stream, seal=seal)
     if row is None:
         return
@@ -36,7 +36,6 @@ def build(connection: sqlite3.Connection, stream: str, *, seal: Seal | None) -> 
     end = min(last, upto + STEP_ENTRIES)
     while upto < end:
         page, damage = page_of(connection, row, upto, end - upto, seal=seal)
-        key_index.insert(connection, row.number, _keys_before(row, page.first, page.frames[:1]), seal=seal)
         key_index.insert(connection, row.number, keyed_entries(page.runs, upto), seal=seal)
         # Nobody can open a session whose stream is damaged: what lies behind the damage needs no index.
         upto = last if damage is not None or not page else page.last
@@ -45,9 +44,3 @@ def build(connection: sqlite3.Connection, stream: str, *, seal: Seal | None) -> 
     else:
         connection.execute("delete from unkeyed where number = ?", (row.number,))
         log.info("journal: the index of keys of stream %s was made from %d entries", stream, last)
-
-
-def _keys_before(row: StreamRow, first: int, frames: list[bytes]) -> list[KeyedEntry]:
-    """The key under which a stream was made by a program that kept it as the stream's session."""
-    is_made = first == 1 and bool(frames) and frames[0].startswith(b'{"hub":"made"')
-    return [KeyedEntry("made", row.info.session, 1)] if is_made and row.info.session else []

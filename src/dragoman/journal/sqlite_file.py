@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from dragoman.errors import JournalBusy, JournalDamaged, JournalError, JournalFull, NotAJournal
 from dragoman.journal.contract import Durability
-from dragoman.journal.tables import migrate, version
+from dragoman.journal.tables import make_tables, version
 from dragoman.system.files import share, try_lock
 from dragoman.system.replacement import sync_folder
 
@@ -97,7 +97,7 @@ def connect_writer(
         connection.execute("pragma secure_delete = on")  # what is deleted is gone
         if durability == "full":  # a hub's; a history of one conversation needs none of it
             connection.execute(f"pragma cache_size = -{CACHE_KIB}")
-        migrate(connection)
+        make_tables(connection)
     except BaseException:
         connection.close()
         raise

@@ -1,4 +1,4 @@
-"""The tables of the journal's file, their checksums, and the steps from older versions of the file.
+"""The tables of the journal's file, and their checksums.
 
 Each row carries a checksum over all that it says, its key included, so that a byte that changed on disk is
 noticed when it is read, and a row cannot stand in for another. The index of words is made from the entries
@@ -23,7 +23,14 @@ from dragoman.journal.seal import Seal
 
 APPLICATION = 0x44524147  # "DRAG" in the file's header tells our files from others'
 
-BASE = """
+VERSION = 5
+"""Of the file. A file of another version is refused: nothing here reads it."""
+
+WORDS = """create virtual table words using fts5 (
+    text, kind unindexed, sum unindexed, tokenize = 'unicode61 remove_diacritics 2'
+)"""
+
+TABLES = f"""
 create table streams (
     number integer primary key autoincrement, -- never used twice: leftovers of one are not another's
     stream text not null unique,
@@ -36,27 +43,12 @@ create table entries (
     frame blob not null, sum integer not null,
     primary key (number, sequence)
 ) without rowid;
-"""
-
-WORDS = """create virtual table words using fts5 (
-    text, kind unindexed, sum unindexed, tokenize = 'unicode61 remove_diacritics 2'
-)"""
-
-INDEX = f"""
 create table indexed (number integer primary key, upto integer not null, seen integer not null);
 {WORDS};
-"""
-
-BLOCKS = "-- a row of entries may hold several frames (see `blocks`), which older programs cannot read"
-
-ORIGINALS = """
 create table originals (
     place integer primary key, -- see `passage_id`
     direction integer not null, time real not null, frame blob not null, sum integer not null
 );
-"""
-
-KEYS = """
 create table keys (
     number integer not null, hash blob not null, -- see `key_index`
     prompt integer not null, answer integer not null, made integer not null, sum integer not null,
@@ -64,11 +56,7 @@ create table keys (
 ) without rowid;
 create index keys_made on keys (hash) where made > 0;
 create table unkeyed (number integer primary key, upto integer not null, last integer not null);
-insert into unkeyed select number, 0, last from streams where last > 0;
 """
-
-STEPS: tuple[str, ...] = (BASE, INDEX, BLOCKS, ORIGINALS, KEYS)
-"""What leads from each version of the file to the next; a step is never changed, only added."""
 
 COLUMNS = {
     "streams": "number, stream, agent, cwd, title, state, session, created, updated, last, sum",
@@ -109,18 +97,17 @@ where number = ? and updated = ? and last = ? and sum = ?
 """
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the file to our version, in one transaction."""
-    if version(connection) == len(STEPS):
+def make_tables(connection: sqlite3.Connection) -> None:
+    """Make what an empty file lacks, in one transaction."""
+    if version(connection):
         return
     connection.execute("begin immediate")
     try:
-        file_version = version(connection)
-        for number, step in enumerate(STEPS[file_version:], file_version + 1):
-            for statement in step.split(";\n"):
+        if not version(connection):  # nobody else was faster
+            for statement in TABLES.split(";\n"):
                 connection.execute(statement)
-            connection.execute(f"pragma user_version = {number}")
-        connection.execute(f"pragma application_id = {APPLICATION}")
+            connection.execute(f"pragma user_version = {VERSION}")
+            connection.execute(f"pragma application_id = {APPLICATION}")
         connection.execute("commit")
     except BaseException:
         connection.rollback()
@@ -143,9 +130,10 @@ def version(connection: sqlite3.Connection) -> int:
     application, file_version, schema = _marks(connection)
     if application != APPLICATION and (application or schema):
         raise NotAJournal("this database belongs to another program")
-    if file_version > len(STEPS):
+    if file_version not in (0, VERSION):
         raise NotAJournal(
-            f"this journal has version {file_version}; this program knows {len(STEPS)} and older"
+            f"another version of dragoman wrote this journal (format {file_version}; this one knows "
+            f"{VERSION}): open it with that version, or name another file"
         )
     return int(file_version)
 

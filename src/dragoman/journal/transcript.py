@@ -196,7 +196,9 @@ def _read(text: bytes, number: int) -> Entry | None:
     if "transcript" in fields and "dir" not in fields:
         if number == 1 and bytes(fields["transcript"]) == b"%d" % VERSION:
             return None
-        raise BadTranscript(number, "a transcript of another version, or a header that is not first")
+        raise BadTranscript(
+            number, "another version of dragoman wrote it, or its header is not the first line"
+        )
     direction = DIRECTIONS.get(str(_value(fields, "dir", number)))
     if direction is None:
         raise BadTranscript(number, "`dir` is none of those that are known")

@@ -3,18 +3,15 @@
 The first message must be `initialize`; its answer names the connection. Then the connection's stream is
 opened, and before anything is posted about a session, that session's stream. Posts go one after the other,
 which is what keeps the order. Cookies are kept for the life of the connection. Needs the package `httpx2`
-(extra `http`), and speaks HTTP/2 where the server does.
-
-Posts and each event stream have a connection of their own, over HTTP/2 too. The library lets the readers of
-one connection take turns: what came for one may lie there while another, to which nobody speaks, waits for
-the network.
+(extra `http`). It speaks HTTP/1.1, also to servers that offer HTTP/2 beside it: each event stream has a
+connection of its own there, so that none waits for another.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import LinkClosed, LocalMistake
@@ -56,16 +53,12 @@ def open_http(
         import httpx2
     except ImportError:
         raise LocalMistake(f"{url!r} needs the extra 'http': pip install 'dragoman[http]'") from None
-    tls, cookies = httpx2.create_ssl_context(), httpx2.Cookies().jar
-
-    def make_client() -> httpx2.AsyncClient:
-        timeout = httpx2.Timeout(30.0, read=None, pool=None)
-        return httpx2.AsyncClient(
-            http2=True, headers=dict(headers or {}), cookies=cookies, verify=tls, timeout=timeout
-        )
-
-    stream = HttpStream(make_client, url, limits, all_or_nothing=all_or_nothing)
-    return MessageTransport(stream, limits=limits)
+    client = httpx2.AsyncClient(
+        headers=dict(headers or {}),
+        timeout=httpx2.Timeout(30.0, read=None, pool=None),
+        limits=httpx2.Limits(max_connections=None),  # each session holds one as long as it is open
+    )
+    return MessageTransport(HttpStream(client, url, limits, all_or_nothing=all_or_nothing), limits=limits)
 
 
 class HttpStream:
@@ -73,15 +66,14 @@ class HttpStream:
 
     def __init__(
         self,
-        make_client: Callable[[], httpx2.AsyncClient],
+        client: httpx2.AsyncClient,
         url: str,
         limits: TransportLimits,
         *,
         all_or_nothing: bool = False,
     ) -> None:
         self._all_or_nothing = all_or_nothing
-        self._make_client = make_client
-        self._client = make_client()  # for posts
+        self._client = client
         self._url = url
         self._limits = limits
         self._connection_headers: dict[
@@ -172,7 +164,7 @@ class HttpStream:
     def _begin(self, session: str, last: str = "") -> EventStreamReader:
         headers = {**self._connection_headers, **({SESSION: session} if session else {})}
         following = EventStreamReader(
-            self._make_client, self._url, headers, limit=2 * self._limits.frame, last=last
+            self._client, self._url, headers, limit=2 * self._limits.frame, last=last
         )
         self._readers[session] = following
         following.start(

@@ -28,7 +28,7 @@ class EventStreamReader:
 
     def __init__(
         self,
-        make_client: Callable[[], httpx2.AsyncClient],
+        client: httpx2.AsyncClient,
         url: str,
         headers: dict[str, str],
         *,
@@ -38,7 +38,7 @@ class EventStreamReader:
         self.status_future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.last = last
         self.task: asyncio.Task[None]
-        self._make_client = make_client
+        self._client = client
         self._url = url
         self._headers = headers
         self._limit = limit
@@ -89,7 +89,7 @@ class EventStreamReader:
         headers = {"accept": "text/event-stream", **self._headers}
         if self.last:
             headers["last-event-id"] = self.last
-        async with self._make_client() as client, client.stream("GET", self._url, headers=headers) as answer:
+        async with self._client.stream("GET", self._url, headers=headers) as answer:
             first = not self.status_future.done()
             if first:
                 self.status_future.set_result(answer.status_code)

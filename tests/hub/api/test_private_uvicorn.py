@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,9 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from dragoman.hub.api import listener, private_uvicorn
 from dragoman.hub.api.batched_send import EXTENSION
-from tests.hub.doors import asked, door
+from dragoman.hub.api.listener import Tls
+from tests.hub.doors import Peer, asked, door, peers
+from tests.journal.nats.certificates import Authority
 
 PRIVATE = pytest.mark.parametrize("private", [True, False], ids=["private", "public"])
 
@@ -83,3 +87,20 @@ async def test_a_refused_websocket_is_no_error_of_the_server(caplog: pytest.LogC
         with pytest.raises(websockets.InvalidStatus):
             await websockets.connect(f"ws://127.0.0.1:{at.port}/acp")
     assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def test_http2_is_refused_with_prior_knowledge_and_never_offered_over_tls(tmp_path: Path) -> None:
+    async with door() as at, peers(at, 1) as (peer,):
+        peer.say(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        assert await peer.status() in (400, 0)
+    authority = Authority(tmp_path)
+    pair = authority.pair("hub")
+    trust = ssl.create_default_context(cafile=str(authority.ca))
+    trust.set_alpn_protocols(["h2", "http/1.1"])
+    async with door(tls=Tls(str(pair.cert), str(pair.key))) as at:
+        reader, writer = await asyncio.open_connection("127.0.0.1", at.port, ssl=trust)
+        assert writer.get_extra_info("ssl_object").selected_alpn_protocol() != "h2"
+        writer.write(at.ticket)
+        assert await Peer(reader, writer).status() == 200
+        writer.close()
+        await writer.wait_closed()

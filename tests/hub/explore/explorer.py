@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dragoman.hub.session.invariants import BrokenPromise
+from tests.hub.explore.invariants import BrokenPromise
 from tests.hub.explore.model import Model
 from tests.hub.explore.world import Action, HubWorld, Scope
 

@@ -12,7 +12,7 @@ happen any more, whatever the order was: the hub has to be at rest there.
 
 from __future__ import annotations
 
-from dragoman.hub.session.invariants import BrokenPromise, SessionHistory
+from tests.hub.explore.invariants import BrokenPromise, SessionHistory
 from tests.hub.explore.moves import Move
 from tests.hub.explore.tables import MADE, Tables
 from tests.hub.explore.world import Action, HubWorld, ProcessModel, Scope, key_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.hub.session import state as states
-from dragoman.hub.session.invariants import BrokenPromise, SessionHistory, outcome_of, steer_outcome_of
+from tests.hub.explore.invariants import BrokenPromise, SessionHistory, outcome_of, steer_outcome_of
 from tests.hub.explore.tables import QUIET, Item, Label, Tables
 from tests.hub.explore.world import DELETED, HubWorld, ProcessModel, Scope, key_of
 

@@ -17,7 +17,10 @@ from dragoman.hub.session import machine
 from dragoman.hub.session import state as states
 from dragoman.hub.session.events import Effect, Event
 from dragoman.hub.session.frames import object_of, value_of
-from dragoman.hub.session.invariants import (
+from dragoman.hub.session.notes import note, read_note
+from dragoman.hub.session.state import Direction, SessionState
+from dragoman.wire import Failure, Notification, Request, Response, decode
+from tests.hub.explore.invariants import (
     BrokenPromise,
     Fact,
     check_accepted,
@@ -26,9 +29,6 @@ from dragoman.hub.session.invariants import (
     steer_outcome_of,
     stored_part,
 )
-from dragoman.hub.session.notes import note, read_note
-from dragoman.hub.session.state import Direction, SessionState
-from dragoman.wire import Failure, Notification, Request, Response, decode
 
 SESSION = "s"
 SECRET, REDACTED = b"secret", b"[redacted]"

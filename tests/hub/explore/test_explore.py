@@ -9,10 +9,10 @@ import pytest
 
 from dragoman.hub.session import state
 from dragoman.hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
-from dragoman.hub.session.invariants import check_state
 from tests.conftest import COUNTED
 from tests.hub.explore.__main__ import main
 from tests.hub.explore.explorer import explore
+from tests.hub.explore.invariants import check_state
 from tests.hub.explore.model import Model
 from tests.hub.explore.planted_bugs import PLANTED, planted
 from tests.hub.explore.scopes import AT_LEAST, LARGE_SCOPES, SCOPES, SLOW_SCOPES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.hub.session.invariants import PROMISES
 from tests.hub.explore.explorer import explore
+from tests.hub.explore.invariants import PROMISES
 from tests.hub.explore.planted_bugs import PLANTED, PlantedBug, planted
 from tests.hub.explore.story import replay, shrink, tell
 

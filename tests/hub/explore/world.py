@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from dragoman.hub.session.invariants import SessionHistory
+from tests.hub.explore.invariants import SessionHistory
 from tests.hub.explore.tables import Item
 
 Action: TypeAlias = tuple[Any, ...]

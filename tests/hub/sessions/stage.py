@@ -20,13 +20,13 @@ from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub
-from dragoman.hub.session.invariants import SessionHistory, facts_of
 from dragoman.journal import Entry, Journal
 from dragoman.journal.memory import MemoryJournal
 from dragoman.sdk.serve import serving
 from dragoman.testing.pace import deadline
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair
+from tests.hub.explore.invariants import SessionHistory, facts_of
 
 WITHIN = 20.0
 PIDS = count(1)

@@ -85,18 +85,16 @@ async def test_nodes_that_append_to_one_stream_by_turns_leave_no_key_out(server:
             assert await find(place, number) == KeyEntries(prompt=number * 5 + 2, answer=number * 5 + 5)
 
 
-async def test_the_index_of_an_older_journal_is_made_when_it_is_needed(
+async def test_an_index_that_no_node_has_written_is_made_when_it_is_needed(
     server: Servers, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "NOTED_ENTRIES", 100)
     prefix = fresh()
     async with lost_before_indexing(server, prefix) as place:
         await place.journal.append("s", [hub_note("made", ""), *turns(0, 60)])
-        await place.journal.describe("s", session="the key of the session")
         assert await kept(place) == {}
     caplog.set_level(logging.INFO, module.__name__)
     async with opened(server, prefix) as place:
-        assert await place.journal.find_stream_by_key("the key of the session") == "s"
         assert await find(place, 0) == KeyEntries(prompt=2, answer=5)
         assert await find(place, 59) == KeyEntries(prompt=238, answer=241)
         assert len(await kept(place)) == 60

@@ -213,11 +213,6 @@ def add_policy_explain(parser: Parser) -> None:
     add_json(parser)
 
 
-def add_policy_check(parser: Parser) -> None:
-    parser.add_argument("file", metavar="FILE")
-    add_json(parser)
-
-
 def add_policy_list(parser: Parser) -> None:
     _add_place(parser)
     add_json(parser)

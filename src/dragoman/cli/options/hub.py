@@ -44,9 +44,6 @@ def add_hub(parser: Parser) -> None:
     parser.add_argument(
         "--link", action="store_true", help="print an address of the page that lets its reader in"
     )
-    parser.add_argument(
-        "--http2", action="store_true", default=None, help="speak HTTP/2 too (experimental; extra 'http2')"
-    )
     parser.add_argument("--json", action="store_true", help="say where it is as JSON, on one line")
     parser.add_argument(
         "--log-format", choices=("text", "json"), default="text", help="how log lines are written (text)"
@@ -133,7 +130,6 @@ def add_hub_status(parser: Parser) -> None:
 
 def add_serve(parser: Parser) -> None:
     add_listener(parser)
-    parser.add_argument("--http2", action="store_true", help="speak HTTP/2 too (experimental; extra 'http2')")
     parser.add_argument("--max-connections", metavar="N", type=int, default=256, help="agents at once (256)")
     parser.splits = True
     parser.add_argument("command", metavar="COMMAND", nargs="*", help="the agent's command, after --")

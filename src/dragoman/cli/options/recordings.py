@@ -77,13 +77,6 @@ def add_sessions_forget(parser: Parser) -> None:
     add_json(parser, default=argparse.SUPPRESS)
 
 
-def add_sessions_delete(parser: Parser) -> None:
-    _add_journal(parser, default=None)
-    parser.add_argument("ids", metavar="ID", nargs="+")
-    add_json(parser, default=argparse.SUPPRESS)
-    parser.set_defaults(all=False, agent=None, older_than=None, hub=None, dry_run=False, yes=True)
-
-
 def add_sessions_repair(parser: Parser) -> None:
     _add_journal(parser)
 

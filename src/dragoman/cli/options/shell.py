@@ -34,10 +34,6 @@ def add_config_show(parser: Parser) -> None:
     add_json(parser)
 
 
-def add_config_edit(parser: Parser) -> None:
-    parser.add_argument("kind", choices=KINDS, help="which file")
-
-
 def add_config_schema(parser: Parser) -> None:
     parser.add_argument("kind", choices=KINDS, help="which file")
 

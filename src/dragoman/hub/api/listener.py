@@ -1,9 +1,8 @@
 """A listener: an ASGI application on an address, closed by default.
 
 Off loopback, TLS is demanded unless it is waived in so many words. Compression is off, because it costs forty
-kilobytes a connection. HTTP/2 is off unless it is asked for, because its parser is experimental. What peers
-may cost before they are admitted is bounded: see `acceptor`. What is logged about them is, too: see
-`log_rate`.
+kilobytes a connection. What peers may cost before they are admitted is bounded: see `acceptor`. What is
+logged about them is, too: see `log_rate`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from types import ModuleType
-from typing import Any
 
 import uvicorn
 from msgspec import Struct
@@ -143,21 +141,15 @@ async def open_listener(
     limits: TransportLimits = NETWORK,
     keepalive: Keepalive | None = None,
     connections: ConnectionLimits | None = None,
-    http2: bool = False,
     on_refused: Callable[[str], None] | None = None,
 ) -> AsyncIterator[None]:
     """Serve for the length of the block; connections that are open at its end are ended. `on_refused` gets
     the reason when a connection is closed before a request of it was heard.
     """
-    try:
-        protocol = _http_protocol(http2=http2)
-    except LocalMistake:
-        server_socket.close()
-        raise
     keepalive = keepalive or Keepalive()
     config = uvicorn.Config(
         AnnouncedRequests(app),
-        http=protocol,
+        http="h11" if private_uvicorn is None else private_uvicorn.HeadLimitedProtocol,
         ws="websockets-sansio" if private_uvicorn is None else private_uvicorn.ManyProtocol,
         ws_max_size=limits.frame,
         ws_ping_interval=keepalive.every,
@@ -218,16 +210,3 @@ def _server(config: uvicorn.Config, limits: ConnectionLimits, on_refused: Callab
         _missing,
     )
     return HubServer(config)
-
-
-def _http_protocol(*, http2: bool) -> Any:
-    if not http2:
-        return "h11" if private_uvicorn is None else private_uvicorn.HeadLimitedProtocol
-    try:
-        from dragoman.hub.api.private_uvicorn_http2 import ChoosingProtocol
-    except ImportError as error:
-        raise LocalMistake(
-            f"HTTP/2 cannot be spoken here ({error}): install 'dragoman[http2]' with uvicorn 0.54, or let a "
-            "reverse proxy speak it"
-        ) from None
-    return ChoosingProtocol

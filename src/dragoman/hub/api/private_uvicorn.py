@@ -12,7 +12,7 @@
   way is `ws="websockets-sansio"`, an event for each message.
 
 Written for and tried with uvicorn 0.54. Importing this module raises `ImportError` where a part is missing:
-then `listening` takes the public way and logs it. HTTP/2 is in `private_uvicorn_http2`.
+then `listening` takes the public way and logs it.
 """
 
 from __future__ import annotations

@@ -315,23 +315,14 @@ async def made_once(
 
 async def is_made(hub: EngineHub, key: str) -> bool:
     """Whether a session was made under this key, or is being made."""
-    return bool(key) and (key in hub.making or await _find_made(hub, key) is not None)
-
-
-async def _find_made(hub: EngineHub, key: str) -> str | None:
-    """The stream that was made under this key, with the token's name before it (`making_key`), which older
-    versions did not write.
-    """
-    _, _, bare = key.partition("\n")
-    stream = await hub.journal.find_stream_by_key(key)
-    return stream if stream or not bare or "\n" in bare else await hub.journal.find_stream_by_key(bare)
+    return bool(key) and (key in hub.making or await hub.journal.find_stream_by_key(key) is not None)
 
 
 async def _make_under(
     hub: EngineHub, key: str, make: Callable[[], Awaitable[LiveSession]], session_future: Made
 ) -> None:
     try:
-        stream = await _find_made(hub, key)
+        stream = await hub.journal.find_stream_by_key(key)
         session = await (make() if stream is None else hub.session(stream))
     except Exception as error:  # noqa: BLE001  # everybody who waits is told
         session_future.set_exception(error)

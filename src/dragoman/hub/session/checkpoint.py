@@ -75,7 +75,7 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
     steers: dict[str, OpenSteer] = {}
     steer_answers: list[StoredAnswer] = []
     has_old_answers: bool = field(name="dropped", default=True)
-    """Whether there are answers that are not among these; older versions did not say so."""
+    """Whether there are answers that are not among these."""
     latest: dict[str, Raw] = {}
     title: str = ""
     has_failed: bool = field(name="failed", default=False)

@@ -178,15 +178,10 @@ class NatsJournal:
         return await self._keys.find(*self._name(stream), clean(key))
 
     async def find_stream_by_key(self, key: str) -> str | None:
-        """Older programs have kept the key as the stream's session."""
         self._check()
         stream = await self._keys.find_stream(clean(key))
-        if stream is not None:
-            entries = await self.find_key(stream, key)
-            if entries is not None and entries.made:
-                return stream
-        listing = await self.list(session=key, limit=1) if key else StreamListing(streams=())
-        return listing.streams[0].stream if listing.streams else None
+        entries = None if stream is None else await self.find_key(stream, key)
+        return stream if entries is not None and entries.made else None
 
     async def delete(self, stream: str) -> bool:
         """The name goes first, so that what is half deleted is not listed; a second try finishes it."""
@@ -206,10 +201,9 @@ class NatsJournal:
         originals: dict[int, bytes] = {}
         for sequence, candidates in (await self._originals.read(self._name(stream)[1])).items():
             mark = await self._mark(stream, sequence)
-            # Version 0.1.0 wrote originals without a mark, behind their entries.
-            frames = {original.mark: original.frame for original in candidates if original.mark in (mark, "")}
+            frames = [original.frame for original in candidates if original.mark == mark]
             if mark and frames:
-                originals[sequence] = frames.get(mark) or frames[""]
+                originals[sequence] = frames[-1]
         return originals
 
     async def _mark(self, stream: str, sequence: int) -> str:

@@ -8,8 +8,8 @@
 A record and its index are two messages, and a node can be lost between them. So the index of a stream is
 written behind its records, entry by entry and in their order: whatever is written last in it, all entries
 before that are in it too. Whoever does not know how far the index reaches reads that from the bucket, and
-indexes the records behind it first. That mends what a lost node has left undone, and makes the index of a
-stream that was stored before there was one. To write an entry twice changes nothing.
+indexes the records behind it first. That mends what a lost node has left undone. To write an entry twice
+changes nothing.
 
 The name of a stream that is made under a key stands in the bucket before its record is written. A name whose
 stream does not say the same was left behind by a node that was lost meanwhile, and counts for nothing.

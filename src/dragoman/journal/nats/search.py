@@ -26,7 +26,7 @@ from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import Layout, token_of
 from dragoman.journal.nats.replies import NoReply, end_tasks
 from dragoman.journal.streams import clean, delete, scrub
-from dragoman.journal.tables import migrate, passage_id, probe, write_stream
+from dragoman.journal.tables import make_tables, passage_id, probe, write_stream
 from dragoman.journal.writer import WriterThread
 
 log = logging.getLogger(__name__)
@@ -264,7 +264,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _connect_nameless() -> sqlite3.Connection:
     """SQLite gives an empty name a file that nobody sees, and that is gone however the process ends."""
     connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-    migrate(connection)
+    make_tables(connection)
     connection.execute(PLACES)
     return connection
 

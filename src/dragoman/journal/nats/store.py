@@ -126,6 +126,7 @@ async def _shape(jetstream: JetStream, options: NatsOptions) -> _PrefixShape:
     stored_shape = decode_json(entry.value, _PrefixShape)
     if stored_shape.version != VERSION:
         raise JournalError(
-            f"{options.prefix} has version {stored_shape.version}; this program knows {VERSION}"
+            f"another version of dragoman made the journal {options.prefix} (format {stored_shape.version}; "
+            f"this one knows {VERSION}): use that version, or choose another prefix"
         )
     return stored_shape

@@ -13,6 +13,7 @@ import pytest
 from dragoman.errors import LinkClosed, LocalMistake, SpawnFailed
 from dragoman.hub.agents.host import place, records
 from dragoman.hub.agents.host.agent_host import ATTACHED
+from dragoman.hub.agents.host.host_connection import HostedAgent
 from dragoman.hub.agents.host.hosted_agents import find_hosted, host_agent
 from tests.conftest import children
 from tests.hub.agents.host.raw_hub import Journal, RawHub, attach, raw_hub, round_trips, until_gone
@@ -175,6 +176,20 @@ async def test_a_hub_without_the_secret_is_told_so(echo: Path) -> None:
     finally:
         secret.write_bytes(kept)
         secret.chmod(0o600)
+
+
+async def test_an_agent_host_of_another_version_is_ended_and_its_agent_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = await host_agent(["cat"], socket=tmp_path / "a.sock")
+    await agent.leave()
+    assert HostedAgent.introduce.__kwdefaults__ is not None
+    monkeypatch.setitem(HostedAgent.introduce.__kwdefaults__, "version", records.VERSION + 1)
+    assert await find_hosted(tmp_path / "a.sock") is None
+    await until_gone(agent.pid)
+    await until_gone(agent.host_pid)
+    assert f"speaks version {records.VERSION}: it is ended, and its agent with it" in caplog.text
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_second_agent_does_not_take_the_place_of_a_first(echo: Path) -> None:

@@ -268,7 +268,7 @@ class AgentHost:
         if visitor is self._hub:
             self._obey(visitor, kind, number, payload)
         elif kind != records.HELLO or number != records.VERSION:
-            why = f"this keeper speaks version {records.VERSION}"  # the words of the protocol since 0.1.0
+            why = f"this keeper speaks version {records.VERSION}"  # every version of a hub reads these words
             visitor.dismiss(records.record(records.REFUSED, payload=why.encode()))
         elif not secrets.compare_digest(payload, self._secret):
             visitor.dismiss(records.record(records.REFUSED, payload=b"the secret is wrong"))

@@ -32,7 +32,7 @@ PAUSE = 5
 RESUME = 6
 CLOSE = 7  # end the agent, and yourself
 LEASE = 8  # number: when it ends, in milliseconds on the clock of `lease.now`
-FORGET = 9  # number: the last sequence that was taken; payload: the stream. An older agent host ignores it
+FORGET = 9  # number: the last sequence that was taken; payload: the stream
 
 # From the agent host.
 WELCOME = 32  # payload: `HostWelcome`

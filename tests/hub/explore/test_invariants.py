@@ -9,7 +9,9 @@ from typing import cast
 
 import pytest
 
-from dragoman.hub.session.invariants import (
+from dragoman.hub.session.notes import note
+from dragoman.hub.session.state import Direction, apply, new_state
+from tests.hub.explore.invariants import (
     PROMISES,
     BrokenPromise,
     FactKind,
@@ -18,8 +20,6 @@ from dragoman.hub.session.invariants import (
     check_state,
     facts_of,
 )
-from dragoman.hub.session.notes import note
-from dragoman.hub.session.state import Direction, apply, new_state
 
 DOCS = Path(__file__).parents[3] / "docs" / "hub.md"
 
