@@ -414,6 +414,39 @@ def test_ctrl_c_while_waiting_leaves_no_thread_and_no_process(program: list[str]
     assert not alive(agent)
 
 
+ASKS = """
+from dragoman.blocking import Agent, Client, connect
+agent, client = Agent("asks"), Client("person")
+agent.prompt(lambda turn: turn.read_text_file("/x"))
+@client.read_text_file
+def read(request):
+    print("asked", flush=True)
+    input()
+try:
+    with connect(agent, client=client) as handle:
+        handle.new_session(cwd="/").prompt("go").result
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_reaches_a_handler_that_asks_a_person() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", ASKS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as script:
+        assert script.stdout is not None
+        assert script.stderr is not None
+        assert script.stdout.readline() == "asked\n"
+        script.send_signal(signal.SIGINT)
+        assert script.stdout.read() == "interrupted\n"
+        assert script.stderr.read() == ""
+    assert script.returncode == 0
+
+
 def test_a_fork_of_the_process_says_that_it_has_no_connection() -> None:
     with connect(forked_command(), cwd=ROOT) as agent:
         child = os.fork()

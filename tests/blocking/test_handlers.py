@@ -118,3 +118,46 @@ def test_a_handler_of_an_agents_notifications_gets_the_blocking_client() -> None
             session.cancel()
         assert done.wait(patience(5))
     assert answers == ["ann"]
+
+
+def test_a_handler_in_a_thread_takes_what_the_user_says_meanwhile() -> None:
+    agent, running = Agent("steered", steering=True), threading.Event()
+
+    @agent.prompt
+    def reply(turn: Turn) -> None:
+        running.set()
+        while not (messages := turn.take_steering()):
+            pass
+        turn.say(messages[0].text)
+
+    with connect(agent) as handle:
+        turn = handle.new_session(cwd="/").prompt("go")
+        texts: list[str] = []
+        reading = threading.Thread(target=lambda: texts.append(turn.result.text))
+        reading.start()
+        assert running.wait(patience(5))
+        assert turn.steer("left") == "delivered"
+        reading.join()
+    assert texts == ["left"]
+
+
+def test_handlers_run_in_the_main_thread_while_it_waits_and_elsewhere_while_it_does_not() -> None:
+    client, names = Client("where"), list[str]()
+
+    @client.extension("_where")
+    def where(_: object) -> None:
+        names.append(threading.current_thread().name)
+
+    agent = Agent("asks")
+
+    @agent.prompt
+    def reply(turn: Turn) -> None:
+        turn.client.call("_where")
+
+    with connect(agent, client=client) as handle:
+        session = handle.new_session(cwd="/")
+        assert session.prompt("go").result.stop_reason == "end_turn"
+        reading = threading.Thread(target=lambda: session.prompt("go").result)
+        reading.start()
+        reading.join()
+    assert names == ["MainThread", "handler"]

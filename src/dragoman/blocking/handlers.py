@@ -1,7 +1,7 @@
 """Handlers that never hold up the loop, whatever their shape.
 
-A plain function is called in a thread, and gets the faces that need no `await`; a coroutine function runs in
-the loop. Notifications of one session are handled one by one, in the order of their arrival.
+A plain function is called in a thread of the program, and gets the faces that need no `await`; a coroutine
+function runs in the loop. Notifications of one session are handled one by one, in the order of their arrival.
 """
 
 from __future__ import annotations

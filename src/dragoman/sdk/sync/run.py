@@ -12,10 +12,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator
-from queue import SimpleQueue
-from typing import Any, Generic, TypeVar, cast
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
-from dragoman.errors import Cancelled, LinkClosed, LocalMistake
+from dragoman.errors import Cancelled, ErrorAnswer, LinkClosed, LocalMistake
+from dragoman.wire.codes import INTERNAL_ERROR
 
 T = TypeVar("T")
 
@@ -26,39 +28,58 @@ STUBBORN = 1.0
 """Seconds that code of the program gets to end when the conversation is over; then it is left behind."""
 
 
+HandlerCall: TypeAlias = Callable[[], BaseException | None]
+"""Calls a handler. It raises nothing, and returns what shall end the program: Ctrl-C or `sys.exit`."""
+
+
 class ProgramThreads:
     """The threads of a program as the loop sees them: those that wait for it, and those that run handlers.
 
+    A handler is called in the main thread if that waits for the loop: there Ctrl-C reaches it, also in
+    `input()`. Otherwise it gets a thread of its own, a daemon: one that never ends does not keep the process.
+
     While a thread looks at updates and no thread waits for more, a question of the agent waits too: a person
-    reads what the agent said before the question about it. The threads of handlers are daemons: one that
-    never ends does not keep the process.
+    reads what the agent said before the question about it.
     """
 
     def __init__(self) -> None:
         self._lookers = 0
-        self._waiters = 0
+        self._waiting: list[_Crossing[Any]] = []
         self._change = asyncio.Event()
-        self._idle: list[tuple[threading.Thread, SimpleQueue[Callable[[], None] | None]]] = []
+        self._idle: list[tuple[threading.Thread, SimpleQueue[HandlerCall | None]]] = []
         self._is_closed = False
 
+    # In the loop.
+
     def look(self, count: int) -> None:
-        """So many more threads look at updates. In the loop."""
+        """So many more threads look at updates."""
         self._lookers += count
         self._change.set()
 
-    def wait(self, count: int) -> None:
-        """So many more threads wait for the loop. In the loop."""
-        self._waiters += count
+    def enter(self, crossing: _Crossing[Any]) -> None:
+        """A thread waits for the loop."""
+        self._waiting.append(crossing)
         self._change.set()
+
+    def leave(self, crossing: _Crossing[Any]) -> None:
+        self._waiting.remove(crossing)
 
     async def until_free(self) -> None:
         """Until a handler may be called."""
-        while self._lookers and not self._waiters:
+        while self._lookers and not self._waiting:
             self._change.clear()
             await self._change.wait()
 
-    def call(self, work: Callable[[], None]) -> None:
-        """Call this in a thread that does nothing else meanwhile. It must not raise."""
+    def call(self, work: HandlerCall) -> None:
+        """Call a handler in a thread that does nothing else meanwhile."""
+        main = next((crossing for crossing in reversed(self._waiting) if crossing.is_main), None)
+        if main is None or not main.offer(work):
+            self.call_elsewhere(work)
+
+    # In any thread.
+
+    def call_elsewhere(self, work: HandlerCall) -> None:
+        """Call a handler in a thread that is no thread of the program's own."""
         try:
             _, calls = self._idle.pop()
         except IndexError:
@@ -66,7 +87,7 @@ class ProgramThreads:
             threading.Thread(target=self._work, args=(calls,), name="handler", daemon=True).start()
         calls.put(work)
 
-    def _work(self, calls: SimpleQueue[Callable[[], None] | None]) -> None:
+    def _work(self, calls: SimpleQueue[HandlerCall | None]) -> None:
         while work := calls.get():
             work()
             self._idle.append((threading.current_thread(), calls))
@@ -82,64 +103,93 @@ class ProgramThreads:
 
 
 class _Crossing(Generic[T]):
-    """One call on its way through the loop. It is settled once: by its end, or by whoever ends it."""
+    """One call on its way through the loop."""
 
-    __slots__ = ("_done", "_error", "_result", "_task", "_tickets", "_work")
+    __slots__ = (
+        *("_calls", "_error", "_is_busy", "_result", "_task", "_threads", "_work"),
+        *("is_main", "is_settled"),
+    )
 
-    def __init__(self, work: Coroutine[object, None, T]) -> None:
+    def __init__(self, work: Coroutine[object, None, T], threads: ProgramThreads) -> None:
+        self.is_main = threading.get_ident() == threading.main_thread().ident
         self._work = work
+        self._threads = threads
         self._task: asyncio.Task[None] | None = None
-        self._tickets = [None]  # who takes the only one may settle
+        self._calls: SimpleQueue[HandlerCall | None] = SimpleQueue()  # for this thread; None: it is settled
+        self._is_busy = False  # with one of these
+        self.is_settled = False
         self._result: T | None = None
         self._error: BaseException | None = None
-        self._done = threading.Lock()
-        self._done.acquire()
 
-    def settle(self, result: T | None, error: BaseException | None) -> bool:
-        """Any thread may call it. False if it came too late."""
-        try:
-            self._tickets.pop()
-        except IndexError:
-            return False
-        self._result, self._error = result, error
-        self._done.release()
-        return True
+    # In the thread that waits.
 
-    def wait(self, seconds: float = -1) -> None:
-        self._done.acquire(timeout=seconds)
-
-    def outcome(self) -> T:
+    def wait(self) -> T:
+        while work := self._calls.get():
+            interrupt = work()
+            self._is_busy = False
+            if interrupt is not None:
+                raise interrupt
         error, self._error = self._error, None  # the frames of its traceback know this crossing
         if error is not None:
             raise error
         return cast("T", self._result)
 
+    def wait_cancelled(self, seconds: float) -> None:
+        """Ctrl-C has ended `wait`: give the loop some time to clean up."""
+        self._is_busy = True
+        with suppress(Empty):
+            while work := self._calls.get(timeout=seconds):
+                self._threads.call_elsewhere(work)
+
     # In the loop.
 
-    def start(self, threads: ProgramThreads) -> None:
-        if self._tickets:
-            self._task = asyncio.get_running_loop().create_task(self._run(threads))
-        else:
+    def start(self) -> None:
+        if self.is_settled:
             self._work.close()
+        else:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def offer(self, work: HandlerCall) -> bool:
+        """Let the thread that waits call a handler; False if it cannot."""
+        if self._is_busy or self.is_settled:
+            return False
+        self._is_busy = True
+        self._calls.put(work)
+        return True
+
+    def settle(self, result: T | None, error: BaseException | None) -> bool:
+        """False if it came too late."""
+        if self.is_settled:
+            return False
+        self.is_settled = True
+        self._result, self._error = result, error
+        self._calls.put(None)
+        return True
+
+    def end(self, error: BaseException) -> bool:
+        """The thread need not wait for the end of what it asked for; False if that has come."""
+        is_first = self.settle(None, error)
+        self.cancel()
+        return is_first
 
     def cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
-        else:
+        else:  # it was interrupted before it came here
             self._work.close()
             self.settle(None, Cancelled())
 
-    async def _run(self, threads: ProgramThreads) -> None:
+    async def _run(self) -> None:
         result: T | None = None
         error: BaseException | None = None
-        threads.wait(1)
+        self._threads.enter(self)
         try:
             result = await self._work
         except asyncio.CancelledError:
             error = Cancelled()
         except BaseException as exception:  # noqa: BLE001  # it is raised again in the thread that waits
             error = exception
-        threads.wait(-1)
+        self._threads.leave(self)
         self.settle(result, error)
 
 
@@ -161,37 +211,33 @@ class Runner:
         self._is_unreported = False  # cancelled, and the thread does not know yet
 
     def __call__(self, work: Coroutine[object, None, T], /) -> T:
-        crossing = _Crossing(work)
+        crossing = _Crossing(work, self.threads)
         try:
             self._begin(crossing, work)
-            crossing.wait()
-        except KeyboardInterrupt:
-            self._loop.call_soon_threadsafe(crossing.cancel)
-            crossing.wait(INTERRUPTED)
+            return crossing.wait()
+        except (KeyboardInterrupt, SystemExit):
+            if not crossing.is_settled:
+                self._loop.call_soon_threadsafe(crossing.cancel)
+                crossing.wait_cancelled(INTERRUPTED)
             raise
         finally:
             with self._lock:
                 self._inside.discard(crossing)
-        return crossing.outcome()
 
     def cancel(self) -> None:
-        """Cancel the call that is running, or else the next one."""
+        """Cancel the call that is running, or else the next one. In the loop."""
         with self._lock:
-            # One that has just come to its end cannot be cancelled any more: then the next call tells.
             self.cancelled = True
-            self._is_unreported = not self._end_all(Cancelled)
+            # One that has just come to its end cannot be cancelled any more: then the next call tells.
+            ended = [crossing.end(Cancelled()) for crossing in self._inside]
+            self._is_unreported = not any(ended)
 
     def close(self) -> None:
         """End every call: the loop is about to stop, and would leave them waiting for ever."""
         with self._lock:
             self._is_closed = True
-            self._end_all(_closed)
-
-    def _end_all(self, error: Callable[[], BaseException]) -> bool:
-        ended = [crossing for crossing in self._inside if crossing.settle(None, error())]
-        for crossing in ended:
-            self._loop.call_soon_threadsafe(crossing.cancel)
-        return bool(ended)
+            for crossing in self._inside:
+                self._loop.call_soon_threadsafe(crossing.end, _closed())
 
     @property
     def is_own_thread(self) -> bool:
@@ -206,7 +252,7 @@ class Runner:
         with self._lock:
             error = self._refusal()
             if error is None:
-                self._loop.call_soon_threadsafe(crossing.start, self.threads)
+                self._loop.call_soon_threadsafe(crossing.start)
                 self._inside.add(crossing)
         if error is not None:
             work.close()
@@ -279,7 +325,7 @@ async def in_thread(function: Callable[[Runner], T], threads: ProgramThreads | N
         if not outcome_future.done():
             outcome_future.set_result((result, error))
 
-    def run() -> None:
+    def run() -> BaseException | None:
         result, error = None, None
         try:
             result = function(runner)
@@ -289,6 +335,7 @@ async def in_thread(function: Callable[[Runner], T], threads: ProgramThreads | N
             loop.call_soon_threadsafe(settle, result, error)
         except RuntimeError:
             pass  # the loop is closed: nobody waits for this any more
+        return error if isinstance(error, KeyboardInterrupt | SystemExit) else None
 
     threads.call(run)
     try:
@@ -310,6 +357,8 @@ def _outcome(outcome: tuple[T | None, BaseException | None]) -> T:
     result, error = outcome
     if isinstance(error, Cancelled):
         raise asyncio.CancelledError from error
+    if isinstance(error, KeyboardInterrupt | SystemExit):  # which would end the loop
+        raise ErrorAnswer(INTERNAL_ERROR, "the program was interrupted") from error
     if error is not None:
         raise error
     return result  # type: ignore[return-value]  # it is what the function returned, None included
