@@ -44,8 +44,8 @@ class Conversation:
         self._run = Runner(self._loop, self._thread, self._threads)
         try:
             return SyncAgentHandle(self._run(self._connecting.__aenter__()), self._run)
-        except BaseException:
-            self._close()
+        except BaseException:  # Ctrl-C may come when the agent runs already
+            self.__exit__(None, None, None)
             raise
 
     def __exit__(

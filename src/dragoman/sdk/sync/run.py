@@ -114,7 +114,7 @@ class _Crossing(Generic[T]):
         self.is_main = threading.get_ident() == threading.main_thread().ident
         self._work = work
         self._threads = threads
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None  # once it has begun
         self._calls: SimpleQueue[HandlerCall | None] = SimpleQueue()  # for this thread; None: it is settled
         self._is_busy = False  # with one of these
         self.is_settled = False
@@ -144,10 +144,8 @@ class _Crossing(Generic[T]):
     # In the loop.
 
     def start(self) -> None:
-        if self.is_settled:
-            self._work.close()
-        else:
-            self._task = asyncio.get_running_loop().create_task(self._run())
+        if not self.is_settled:
+            asyncio.get_running_loop().create_task(self._run())  # it keeps itself
 
     def offer(self, work: HandlerCall) -> bool:
         """Let the thread that waits call a handler; False if it cannot."""
@@ -175,13 +173,16 @@ class _Crossing(Generic[T]):
     def cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
-        else:  # it was interrupted before it came here
+        else:
             self._work.close()
             self.settle(None, Cancelled())
 
     async def _run(self) -> None:
         result: T | None = None
         error: BaseException | None = None
+        if self.is_settled:
+            return
+        self._task = asyncio.current_task()
         self._threads.enter(self)
         try:
             result = await self._work
