@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "text": frozenset({"errors"}),
     "workspace": frozenset({"errors", "system", "schema", "transport", "text", "secrets"}),
     "sdk": LIBRARY - {"sdk"},
-    "blocking": frozenset({"errors", "wire", "schema", "core", "transport", "runtime", "sdk"}),
+    "blocking": frozenset({"errors", "runtime", "sdk"}),
     "review": frozenset({"errors", "system", "text", "secrets"}),
     "hub": LIBRARY | {"review", "text"},
     "remote": LIBRARY | {"hub"},

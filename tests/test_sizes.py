@@ -48,6 +48,7 @@ SMALL_REASONS: dict[str, str] = {
     "src/dragoman/cli/client_tools.py": "a command: imported only when it runs",
     "src/dragoman/cli/diff.py": "a command: imported only when it runs",
     "src/dragoman/dialect/credentials.py": "both sides of a login and the host use it",
+    "src/dragoman/blocking/server.py": "the verb of agents: it does not load what clients use",
     "src/dragoman/runtime/deferred_module.py": "modules of three rooms use it to import asyncio late",
     "src/dragoman/schema/errors.py": "the one error of the room, for whoever reads or writes",
     "src/dragoman/schema/lazy.py": "generated packages import it, and nothing else of the room",

@@ -106,7 +106,6 @@ FIGURES: list[Figure] = [
         goals=(
             Versus("Python", PYTHON, 4),
             Versus("TypeScript", TYPESCRIPT, 2.5),
-            Versus("Python, blocking", PYTHON, 8, ours=BLOCKING),
         ),
     ),
     Figure("reads.p99_us", "… p99 µs", more=False),

@@ -1,6 +1,6 @@
 """An agent of plain functions that does what it is told, and ways to talk to it without `await`.
 
-Run as a program, it serves the agent: `threads` without an event loop, `loop` in one.
+Run as a program, it serves the agent by the `serve` of `dragoman.blocking`, or by the `awaited` one.
 """
 
 from __future__ import annotations
@@ -19,50 +19,44 @@ from msgspec import UNSET
 import dragoman
 from dragoman import blocking
 from dragoman.blocking import Agent, AgentHandle, Cancelled, Client, ClientHandle, Limits, Turn
-from dragoman.blocking.client_conversation import LoopConversation
 from dragoman.schema.v1 import (
     ListSessionsRequest,
     ListSessionsResponse,
     LoadSessionRequest,
     SessionInfo,
 )
-from dragoman.sdk import connect as awaited
 from dragoman.sdk.agent.session import Outcome
 from tests import forks
 
 ROOT = Path(__file__).parents[2]
 SERVERS: dict[str, Callable[[Agent, Limits], None]] = {
-    "threads": lambda served, limits: blocking.serve(served, limits=limits),
-    "loop": lambda served, limits: dragoman.serve(served, limits=limits),
+    "blocking": lambda served, limits: blocking.serve(served, limits=limits),
+    "awaited": lambda served, limits: dragoman.serve(served, limits=limits),
 }
-FACES = ("piped", "looped")
 
 agent = Agent("plain", version="1")
 
 
-def command(server: str = "threads", *, cancel: float = Limits().cancel_seconds) -> list[str]:
+def command(server: str = "blocking", *, cancel: float = Limits().cancel_seconds) -> list[str]:
     """`cancel` is what a handler gets after a cancel, in seconds."""
     return [sys.executable, "-m", "tests.blocking.ends", server, str(cancel)]
 
 
-def forked_command(server: str = "threads", *, cancel: float = Limits().cancel_seconds) -> list[str]:
+def forked_command(server: str = "blocking", *, cancel: float = Limits().cancel_seconds) -> list[str]:
     """The same for those who only talk to it."""
     return [*forks.module("tests.blocking.ends"), server, str(cancel)]
 
 
 def connected(
-    face: str = "piped",
-    server: str = "threads",
+    server: str = "blocking",
     *,
     client: Client | None = None,
     limits: Limits | None = None,
     cancel: float = Limits().cancel_seconds,
 ) -> AbstractContextManager[AgentHandle]:
-    """The agent, served in one way and talked to in another: by a pipe of our own, or through a loop."""
+    """The agent, served in one of both ways."""
     words = forked_command(server, cancel=cancel)
-    if face == "piped":
-        return blocking.connect(words, client=client, limits=limits, cwd=ROOT)
-    return LoopConversation(awaited.connect(words, client=client, limits=limits, cwd=ROOT))
+    return blocking.connect(words, client=client, limits=limits, cwd=ROOT)
 
 
 @agent.load_session

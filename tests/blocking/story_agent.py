@@ -28,7 +28,7 @@ from dragoman.schema.v1 import (
 )
 from tests.interop.python import our_agent as awaited
 
-SERVERS: dict[str, Callable[[Agent], None]] = {"threads": blocking.serve, "loop": dragoman.serve}
+SERVERS: dict[str, Callable[[Agent], None]] = {"blocking": blocking.serve, "awaited": dragoman.serve}
 
 agent = Agent("story", version="1", image=True, embedded_context=True)
 settings = awaited.settings

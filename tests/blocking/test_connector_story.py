@@ -20,22 +20,22 @@ PAIRS = {
     "blocking client, ours": (CLIENT, AGENTS["ours"]),
     "blocking client, official agent": (CLIENT, AGENTS["official-python"]),
     "blocking client, TypeScript agent": (CLIENT, AGENTS["typescript"]),
-    "ours, agent of threads": (CLIENTS["ours"], [*AGENT, "threads"]),
-    "official client, agent of threads": (CLIENTS["official-python"], [*AGENT, "threads"]),
-    "TypeScript client, agent of threads": (CLIENTS["typescript"], [*AGENT, "threads"]),
-    "ours, plain handlers in a loop": (CLIENTS["ours"], [*AGENT, "loop"]),
-    "blocking client, agent of threads": (CLIENT, [*AGENT, "threads"]),
-    "blocking client, plain handlers in a loop": (CLIENT, [*AGENT, "loop"]),
+    "ours, blocking agent": (CLIENTS["ours"], [*AGENT, "blocking"]),
+    "official client, blocking agent": (CLIENTS["official-python"], [*AGENT, "blocking"]),
+    "TypeScript client, blocking agent": (CLIENTS["typescript"], [*AGENT, "blocking"]),
+    "ours, plain handlers": (CLIENTS["ours"], [*AGENT, "awaited"]),
+    "blocking client, blocking agent": (CLIENT, [*AGENT, "blocking"]),
+    "blocking client, plain handlers": (CLIENT, [*AGENT, "awaited"]),
 }
 SLOW = {
     "blocking client, ours",
     "blocking client, official agent",
-    "ours, agent of threads",
-    "ours, plain handlers in a loop",
-    "blocking client, agent of threads",
-    "official client, agent of threads",
+    "ours, blocking agent",
+    "ours, plain handlers",
+    "blocking client, blocking agent",
+    "official client, blocking agent",
 }
-"""The blocking client, the agent of threads and the plain handlers each meet others above."""
+"""The blocking client, the blocking agent and the plain handlers each meet others above."""
 
 
 def marks(name: str) -> list[pytest.MarkDecorator]:

@@ -1,21 +1,17 @@
-"""The server without an event loop, driven by bytes: threads, cancels, queues, ends."""
+"""The blocking server, driven by bytes: threads, cancels, queues, ends."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from dragoman.blocking import Agent, Turn, serve
-from dragoman.blocking.server import serve_over
+from dragoman.blocking import Agent, serve
 from dragoman.errors import LocalMistake
-from dragoman.testing.pace import patience
 from tests.blocking.ends import ROOT, command, forked_command
 from tests.faults.talk import Talk, cancel, cancel_request, code, line, opening, prompt, request
 from tests.together import SideBySide
@@ -179,33 +175,3 @@ def test_an_agent_with_async_handlers_is_refused_before_anything_starts() -> Non
 
     with pytest.raises(LocalMistake, match="session/cancel"):
         serve(agent)
-
-
-def test_a_busy_session_may_refuse_and_descriptors_are_closed_at_the_end() -> None:
-    agent = Agent("busy", busy="refuse")
-    running, done = threading.Event(), threading.Event()
-
-    @agent.prompt
-    def reply(turn: Turn) -> None:
-        running.set()
-        done.wait()
-
-    theirs, ours = os.pipe()
-    back, theirs_back = os.pipe()
-    serving = threading.Thread(target=serve_over, args=(agent, theirs, theirs_back))
-    serving.start()
-    answers = os.fdopen(back, "rb")
-    os.write(ours, line(request("i", "initialize", {"protocolVersion": 1})))
-    answers.readline()
-    os.write(ours, line(request("n", "session/new", {"cwd": "/", "mcpServers": []})))
-    session = answers.readline().split(b'"sessionId":"')[1].split(b'"')[0].decode()
-    os.write(ours, line(prompt("first", session, "go")))
-    assert running.wait(patience(5))
-    os.write(ours, line(prompt("second", session, "go")))
-    assert b'"id":"second","error":{"code":-32600' in answers.readline()
-    done.set()
-    assert b'"id":"first","result":{"stopReason":"end_turn"' in answers.readline()
-    os.close(ours)
-    serving.join()
-    assert answers.read() == b""  # the other end is closed
-    answers.close()

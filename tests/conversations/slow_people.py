@@ -9,12 +9,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
-from unittest.mock import patch
 
 from dragoman import Agent, Turn, blocking, serve
 from dragoman.schema.v1 import ElicitationSchema, StringPropertySchema
@@ -75,33 +71,6 @@ async def think(seconds: float = HOUR) -> None:
         loop.leapt += LEAP
         for _ in range(4):  # what is due, and what comes of it
             await asyncio.sleep(0)
-
-
-class LeapingClock:
-    """The same for code without a loop: `monotonic` as the modules of `dragoman.blocking` see it."""
-
-    def __init__(self) -> None:
-        self.leapt = 0.0
-
-    def __call__(self) -> float:
-        return time.monotonic() + self.leapt
-
-    @contextmanager
-    def installed(self) -> Iterator[LeapingClock]:
-        for name in ("client_conversation", "server"):  # which import the others
-            import_module(f"dragoman.blocking.{name}")
-        modules = [module for name, module in sys.modules.items() if name.startswith("dragoman.blocking.")]
-        patches = [
-            patch.object(module, "monotonic", self) for module in modules if hasattr(module, "monotonic")
-        ]
-        assert patches
-        for each in patches:
-            each.start()
-        try:
-            yield self
-        finally:
-            for each in patches:
-                each.stop()
 
 
 FORM = ElicitationSchema(properties={"name": StringPropertySchema()})

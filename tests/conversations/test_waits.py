@@ -5,17 +5,13 @@ machine that does not answer is still given up in time.
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from dragoman import Agent, Client, Limits, Proxy, Turn, blocking
-from dragoman.blocking.server import serve_over
 from dragoman.errors import CallTimeout, SilenceTimeout
 from dragoman.schema import v1
 from dragoman.schema.waits import CLIENT_ANSWERERS
@@ -25,9 +21,8 @@ from tests.conversations.slow_people import (
     ANSWERS,
     ASKS,
     EXTENSION,
-    HOUR,
     PLAIN_ASKS,
-    LeapingClock,
+    LeapingLoop,
     asking_agent,
     in_leaps,
     plain_asking_agent,
@@ -135,39 +130,6 @@ def test_an_agent_waits_for_a_person_who_thinks_for_an_hour(end: str, method: st
 async def release(client: RawClient, method: str, end: str) -> None:
     if method == "terminal/create" and end in ("async", "sync"):
         client.send(result((await client.asks("terminal/release"))["id"], {}))
-
-
-@pytest.mark.parametrize("method", PERSONS)
-def test_an_agent_without_a_loop_waits_for_a_person_who_thinks_for_an_hour(method: str) -> None:
-    with LeapingClock().installed() as clock:
-        to_agent, client_end = os.pipe()
-        agent_end, from_agent = os.pipe()[::-1]
-        args = (plain_asking_agent(), to_agent, agent_end)
-        serving_thread = threading.Thread(target=serve_over, args=args, kwargs={"limits": HASTE})
-        serving_thread.start()
-        with os.fdopen(client_end, "wb", buffering=0) as out, os.fdopen(from_agent, "rb") as inward:
-
-            def say(frame: dict[str, Any]) -> None:
-                out.write(json.dumps(frame).encode() + b"\n")
-
-            def hear(found: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-                return next(frame for frame in map(json.loads, inward) if found(frame))
-
-            say(request(0, "initialize", {"protocolVersion": 1, "clientCapabilities": EVERYTHING}))
-            say(request(1, "session/new", {"cwd": "/tmp", "mcpServers": []}))
-            session_id = hear(lambda frame: frame.get("id") == 1)["result"]["sessionId"]
-            blocks = [{"type": "text", "text": f"{method} /tmp"}]
-            say(request(2, "session/prompt", {"sessionId": session_id, "prompt": blocks}))
-            asked = hear(lambda frame: frame.get("method") == method)
-            clock.leapt += HOUR
-            # An answer to this shows that its deadlines have been looked at since.
-            say(request(3, "session/new", {"cwd": "/tmp", "mcpServers": []}))
-            hear(lambda frame: frame.get("id") == 3)
-            say(result(asked["id"], ANSWERS[method]))
-            if method == "terminal/create":
-                say(result(hear(lambda frame: frame.get("method") == "terminal/release")["id"], {}))
-            assert hear(lambda frame: frame.get("id") == 2)["result"]["stopReason"] == "end_turn"
-        serving_thread.join()
 
 
 def test_a_machine_that_does_not_answer_is_given_up_in_time() -> None:
@@ -290,19 +252,19 @@ async def _whole(turn: Any) -> Any:
     return await turn
 
 
-def test_a_client_without_a_loop_does_not_count_the_time_of_its_own_person() -> None:
-    """Its handlers have the thread that reads: nobody looks at the clock before they are done."""
-    with LeapingClock().installed() as clock:
-        client = blocking.Client(elicitation_modes=("form",))
+def test_a_blocking_client_does_not_count_the_time_of_its_own_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = LeapingLoop()
+    monkeypatch.setattr("dragoman.blocking.conversation.asyncio.new_event_loop", lambda: loop)
+    client = blocking.Client(elicitation_modes=("form",))
 
-        @client.elicit
-        def fill(asked: v1.CreateElicitationRequest) -> v1.ElicitationAcceptAction:
-            clock.leapt += HOUR
-            return v1.ElicitationAcceptAction(content={})
+    @client.elicit
+    def fill(asked: v1.CreateElicitationRequest) -> v1.ElicitationAcceptAction:
+        asyncio.run_coroutine_threadsafe(think(), loop).result()
+        return v1.ElicitationAcceptAction(content={})
 
-        command = [sys.executable, slow_people.__file__, "plain"]
-        with blocking.connect(command, client=client, limits=HASTE) as agent:
-            session = agent.new_session(cwd="/tmp")
-            turn = session.prompt("elicitation/create /tmp", silence=60.0)
-            assert "".join(turn.texts()) == "done"
-            assert agent.call("_elicit", {"sessionId": session.id}) == {"action": "accept"}
+    command = [sys.executable, slow_people.__file__, "plain"]
+    with blocking.connect(command, client=client, limits=HASTE) as agent:
+        session = agent.new_session(cwd="/tmp")
+        turn = session.prompt("elicitation/create /tmp", silence=60.0)
+        assert "".join(turn.texts()) == "done"
+        assert agent.call("_elicit", {"sessionId": session.id}) == {"action": "accept"}

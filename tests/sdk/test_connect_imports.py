@@ -12,21 +12,6 @@ from dragoman.errors import LocalMistake
 
 SHOW = "import sys; print(*[name for name in ('asyncio', 'ssl') if name in sys.modules])"
 
-BLOCKING_AGENT = f"""
-from dragoman.blocking import Agent, Turn, serve
-agent = Agent("echo")
-@agent.prompt
-def reply(turn: Turn) -> None:
-    turn.say(turn.text)
-serve(agent)
-import sys; sys.stdout = sys.stderr
-{SHOW}
-"""
-
-TURN = b"""{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
-{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}
-"""
-
 
 @pytest.mark.parametrize("face", ["dragoman", "dragoman.blocking"])
 def test_importing_both_sides_does_not_import_asyncio(face: str) -> None:
@@ -39,14 +24,6 @@ def test_importing_the_blocking_sides_does_not_import_threads() -> None:
         "from dragoman.blocking import Agent, Client, connect; import sys; print('threading' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"False\n"
-
-
-def test_a_blocking_agent_answers_without_asyncio() -> None:
-    served = subprocess.run(
-        [sys.executable, "-c", BLOCKING_AGENT], input=TURN, capture_output=True, check=True
-    )
-    assert served.stdout.count(b'"result"') == 2
-    assert b"asyncio" not in served.stderr
 
 
 def test_an_unknown_dialect_is_refused_before_anything_is_started() -> None:

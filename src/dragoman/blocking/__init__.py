@@ -7,8 +7,8 @@
         for update in session.prompt("Hello"):
             print(update)
 
-Nothing here needs an event loop, and nothing is in the way of one: it works inside a running loop too. The
-pipe is read and written by the thread that waits, which is also the fastest way to use it.
+The awaited SDK does the work, in an event loop that has a thread of its own: each call crosses to it and
+waits for the result. It works inside a running loop too.
 
 The names below are loaded when they are first used, so that an agent does not pay for the client's side.
 """

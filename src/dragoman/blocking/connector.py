@@ -5,23 +5,21 @@
         for update in session.prompt("Hello"):
             ...
 
-A command is talked to without an event loop: the thread that waits for something reads the agent's pipe.
-Everything else that can be connected to (an `Agent` of this process, a transport), and everything on Windows,
-is talked to through an event loop in a thread of its own. Both work inside a running loop too.
+The awaited `connect` does the work, in an event loop that has a thread of its own; it works inside a running
+loop too.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dragoman.runtime.limits import DEFAULT_LIMITS, Limits, check_kind
+from dragoman.runtime.limits import Limits, check_kind
 from dragoman.sdk.client.client import Client
 
 if TYPE_CHECKING:  # loaded when `connect` is called
-    from dragoman.blocking.child import Child
-    from dragoman.blocking.client_conversation import LoopConversation, PipeConversation
+    from dragoman.blocking.conversation import Conversation
     from dragoman.sdk.connect import Target
     from dragoman.sdk.environment import Env
     from dragoman.sdk.interpreter import Ledger
@@ -39,7 +37,7 @@ def connect(
     quirks: bool = True,
     ledger: Ledger | None = None,
     policy: str = "",
-) -> PipeConversation | LoopConversation:
+) -> Conversation:
     """An agent, started if need be, and initialized, for the length of a `with`. A string is a command line,
     which no shell runs, or an address. `on_stderr` is called from another thread. `dialect`, `quirks`,
     `ledger` and `policy` are those of the awaited `connect`.
@@ -53,38 +51,25 @@ def connect(
     """
     check_kind(client, Client, "client")
     check_kind(limits, Limits, "limits")
-    is_address = isinstance(target, str) and "://" in target.partition(" ")[0]
-    from dragoman.blocking.client_conversation import LoopConversation, PipeConversation
-
-    if isinstance(target, str | Sequence) and not is_address and os.name != "nt":
-        from dragoman.sdk.interpreter.dialect_transport import agent_interpreter
-
-        def start() -> Child:
-            from dragoman.blocking.child import Child
-            from dragoman.sdk.environment import resolve_environment
-
-            seconds = (limits or DEFAULT_LIMITS).end_seconds
-            return Child(
-                target, cwd=cwd, env=resolve_environment(env), end_seconds=seconds, on_stderr=on_stderr
-            )
-
-        interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
-        return PipeConversation(
-            start, client or Client(), limits or DEFAULT_LIMITS, interpreter=interpreter, policy=policy
-        )
+    from dragoman.blocking.conversation import Conversation, StderrCalls
+    from dragoman.blocking.handlers import in_threads
     from dragoman.sdk.connect import connect as connect_in_loop
+    from dragoman.sdk.sync.run import ProgramThreads
 
-    return LoopConversation(
+    threads, stderr = ProgramThreads(), StderrCalls(on_stderr)
+    return Conversation(
         connect_in_loop(
             target,
-            client=client,
+            client=in_threads(client or Client(), threads),
             limits=limits,
             cwd=cwd,
             env=env,
-            on_stderr=on_stderr,
+            on_stderr=stderr.put,
             dialect=dialect,
             quirks=quirks,
             ledger=ledger,
             policy=policy,
-        )
+        ),
+        threads,
+        stderr,
     )

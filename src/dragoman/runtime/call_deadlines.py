@@ -51,8 +51,7 @@ def is_person_asked(link: AskedLink) -> bool:
     """Whether the peer waits for an answer that a person gives here: until then it cannot go on, and is not
     late.
     """
-    requests = tuple(link.connection.incoming_requests.values())  # other threads add to it
-    return any(link.asks_person(request.method) for request in requests)
+    return any(link.asks_person(request.method) for request in link.connection.incoming_requests.values())
 
 
 class CallDeadlines:

@@ -1,7 +1,7 @@
 """A module that is imported when something of it is first used.
 
-asyncio takes longer to import than everything else of a conversation without an event loop. Modules that such
-a conversation shares with the awaited one name asyncio in few places, most of them an `except` clause:
+asyncio takes longer to import than everything else that a program imports of the SDK. What is needed before
+anything runs names asyncio in few places, most of them an `except` clause:
 
     if TYPE_CHECKING:
         import asyncio

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.core import Connection
 
-if TYPE_CHECKING:  # it needs asyncio, which a conversation without a loop does not
+if TYPE_CHECKING:  # it needs asyncio, which nobody has to load to import the SDK
     from dragoman.runtime.owner import TaskOwner
 
 log = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ not outlive that (see `transport.guard`).
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -15,15 +16,9 @@ import signal
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from dragoman.runtime import Limits
-from dragoman.runtime.deferred_module import DeferredModule
-
-if TYPE_CHECKING:
-    import asyncio
-else:
-    asyncio = DeferredModule("asyncio")
 
 log = logging.getLogger(__name__)
 
@@ -44,14 +39,8 @@ class ShutdownSignals:
     abandon: Callable[[], None] | None = None
     """Called in a thread just before a process that takes longer is ended; it must not wait."""
 
-    has_loop = True
-    """Whether `end_event` is awaited. What runs without an event loop has none, and does not load asyncio."""
-
-    end_event: asyncio.Event
-
     def __init__(self, *, within: float | None = None, signals: Sequence[int] = SIGNALS) -> None:
-        if self.has_loop:
-            self.end_event = asyncio.Event()
+        self.end_event = asyncio.Event()
         self.within = END_WITHIN if within is None else within
         self.number: int | None = None
         self._signals = signals

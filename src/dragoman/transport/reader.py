@@ -10,6 +10,7 @@ Readers know descriptors and newlines. What an end of the stream means is for th
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import threading
@@ -87,8 +88,6 @@ class LoopReader:
     __slots__ = ("_fd", "_intake", "_is_paused", "_loop", "_on_end", "_over", "read_bytes")
 
     def __init__(self, fd: int, *, intake: ChunkSink, on_end: OnReadEnd) -> None:
-        import asyncio  # here: a conversation without a loop imports this module too
-
         self.read_bytes = 0
         self._fd = fd
         self._intake = intake
@@ -144,8 +143,6 @@ class ThreadReader:
     """
 
     def __init__(self, fd: int, *, intake: ChunkSink, on_end: OnReadEnd) -> None:
-        import asyncio  # here: a conversation without a loop imports this module too
-
         self.read_bytes = 0
         self._fd = fd
         self._intake = intake

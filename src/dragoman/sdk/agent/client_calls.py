@@ -154,8 +154,3 @@ class ClientCalls:
 
 def _whole(answer: T) -> T:
     return answer
-
-
-def write_request(method: str, message: object) -> bytes:
-    """The params of a request to the client."""
-    return write_out(message, CLIENT_REQUESTS[method].params, method)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CoroutineType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -17,34 +17,9 @@ from dragoman.sdk.outbound import write_out
 from dragoman.wire.codes import invalid_params
 
 if TYPE_CHECKING:
-    from dragoman.core import IncomingRequest
-    from dragoman.runtime import Answer
     from dragoman.sdk.agent.agent import Agent
-    from dragoman.sdk.agent.session import AgentSession
 
 CANCELLED = b'{"stopReason":"cancelled"}'
-
-
-class PromptRunner(Protocol):
-    """Runs the prompt handler of one connection."""
-
-    def prompt(
-        self, incoming: IncomingRequest, session: AgentSession, request: v1.PromptRequest
-    ) -> Answer: ...
-
-    def steer(self, session: AgentSession, request: v1.PromptRequest, *, prompts_itself: bool) -> Answer:
-        """Offer the running turn a message (`_session/steering`)."""
-        ...
-
-    def cancel(self, session_id: str) -> object:
-        """Cancel every turn that was requested so far in this session (`session/cancel`)."""
-
-    def cancel_request(self, incoming: IncomingRequest) -> bool:
-        """Cancel one prompt (`$/cancel_request`). Returns False if the request is no prompt."""
-        ...
-
-    async def cancel_and_wait(self, session_id: str) -> None:
-        """Cancel the turns of this session and wait until they have ended."""
 
 
 def check_blocks(agent: Agent, request: v1.PromptRequest) -> None:

@@ -23,7 +23,6 @@ from dragoman.schema.scalars import is_absolute
 from dragoman.schema.steering import STEERING
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.offer import offer
-from dragoman.sdk.agent.prompt_rules import PromptRunner
 from dragoman.sdk.agent.session import AgentSession, ClientHandle
 from dragoman.sdk.agent.steering import read_steering
 from dragoman.sdk.agent.turns import AgentTurns
@@ -51,15 +50,13 @@ class AgentSide:
 
     __slots__ = ("_turns", "agent", "client", "sessions")
 
-    session_type = AgentSession  # how its sessions speak
-
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
         self.sessions: dict[str, AgentSession] = {}
 
     def attach(self, link: Link) -> None:
         self.client = ClientHandle(link, self.sessions)
-        self._turns: PromptRunner = AgentTurns(self.agent, self.client)
+        self._turns = AgentTurns(self.agent, self.client)
 
     # The router's face.
 
@@ -226,7 +223,7 @@ class AgentSide:
         return session
 
     def _open(self, session_id: str, request: Any) -> None:
-        self.sessions[session_id] = self.session_type(
+        self.sessions[session_id] = AgentSession(
             self.client,
             session_id,
             cwd=request.cwd,

@@ -2,7 +2,7 @@
 
 A message is offered to the running turn, and the client gets its answer when the turn has decided: taken, or
 not. So a message that comes at the very end of a turn is either in it, or the client is told to send it as a
-prompt; it is never lost between the two. Where turns have threads, `put` and `close` have a lock in common.
+prompt; it is never lost between the two.
 """
 
 from __future__ import annotations
@@ -52,12 +52,10 @@ class SteeringInbox(Generic[M]):
             self._decide(is_taken=False)
 
     def _decide(self, *, is_taken: bool) -> list[M]:
-        messages: list[M] = []
-        while self._offers:  # another thread may add to them meanwhile
-            message, on_decision = self._offers.popleft()
-            messages.append(message)
+        offers, self._offers = self._offers, deque()
+        for _, on_decision in offers:
             on_decision(is_taken)
-        return messages
+        return [message for message, _ in offers]
 
 
 def read_steering(params: Raw | None) -> tuple[v1.PromptRequest, bool]:

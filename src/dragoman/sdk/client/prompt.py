@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -124,8 +124,6 @@ class PromptTurn:
 
     Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
     """
-
-    _steer_deadline: ClassVar[float | None] = None  # the end of the turn is one
 
     def __init__(
         self,
@@ -339,7 +337,7 @@ class PromptTurn:
             return "refused"
         method, params = steer_call(way, session.id, [Raw(write(block)) for block in blocks])
         link = session.link
-        offer = link.open_call(method, params, deadline=self._steer_deadline)
+        offer = link.open_call(method, params)  # the end of the turn is its deadline
         was_open: list[bool] = []  # the turn, when the answer came: callbacks are called in that order
         offer.context.add_done_callback(lambda _: was_open.append(not self._is_answered))
         self._offers.append(offer)

@@ -7,15 +7,16 @@ those are awaited or iterated with `async for`, these are called or iterated.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.sdk.client.agent_handle import _DEFAULT
 from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
 from dragoman.sdk.client.agent_handle import Session as AwaitedSession
 from dragoman.sdk.client.prompt import PromptTurn as AwaitedPrompt
 from dragoman.sdk.client.prompt import TurnResult
-from dragoman.sdk.outbound import as_block
 from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
 from dragoman.sdk.sync.run import Runner, iterate
 
@@ -47,15 +48,11 @@ class SyncAgentHandle(SessionOpener["SyncSession"]):
     Specification: https://agentclientprotocol.com/protocol/v1/session-setup
     """
 
-    __slots__ = ("_agent", "_prompts", "_run")
+    __slots__ = ("_agent", "_run")
 
-    def __init__(
-        self, inner: AwaitedAgent, run: Runner, *, prompts: type[AwaitedPrompt] | None = None
-    ) -> None:
-        """`prompts` is how turns wait for their updates in this conversation."""
+    def __init__(self, inner: AwaitedAgent, run: Runner) -> None:
         self._agent = inner
         self._run = run
-        self._prompts = prompts or AwaitedPrompt
 
     @property
     def capabilities(self) -> Capabilities:
@@ -176,7 +173,9 @@ class SyncSession:
 
     @property
     def late(self) -> deque[SessionUpdate]:
-        """Updates that arrived outside any turn: before the first, between two, or after an answer."""
+        """Updates that arrived outside any turn: before the first, between two, or after an answer. More may
+        come while you look: iterate over `list(session.late)`.
+        """
         return self._session.late
 
     def prompt(
@@ -190,8 +189,7 @@ class SyncSession:
         Whoever shows updates as they come has no use for all text again at the end: `keep_text=False`.
         `meta` is the `_meta` of the prompt.
         """
-        blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
-        turn = self.agent._prompts(self._session, blocks, silence=silence, keep_text=keep_text, meta=meta)
+        turn = self._session.prompt(*content, silence=silence, keep_text=keep_text, meta=meta)
         return SyncPromptTurn(turn, self._run)
 
     def steer(self, *content: str | ContentBlock, otherwise: SteerFallback = "restart") -> SteerOutcome:
@@ -242,8 +240,7 @@ class SyncPromptTurn:
     def result(self) -> TurnResult:
         """How the turn ended. Of a turn that nobody iterates over, it waits for the end."""
         if not self._turn._is_started:
-            for _ in self:
-                pass
+            self._run(self._turn._drain())
         return self._turn.result
 
     @property
@@ -255,8 +252,11 @@ class SyncPromptTurn:
         """Say something while the turn runs; see `PromptTurn.steer`."""
         return self._run(self._turn.steer(*content, otherwise=otherwise))
 
-    def __iter__(self) -> Iterator[SessionUpdate]:
-        return iterate(aiter(self._turn), self._run)
+    def __iter__(self) -> Generator[SessionUpdate, None, None]:
+        # A crossing for each batch, and not for each update.
+        with closing(iterate(self._turn.batches(keep_text=self._turn._keep_text), self._run)) as batches:
+            for updates in batches:
+                yield from updates
 
     def batches(self, *, keep_text: bool = False) -> Iterator[list[SessionUpdate]]:
         """The updates in lists of those that arrived together: the fastest way to read very many. Iterate
@@ -278,9 +278,12 @@ class SyncPromptTurn:
 
     def texts(self) -> Iterator[str]:
         """What the agent says, piece by piece, and nothing else; the turn is iterated as a whole."""
-        return iterate(self._turn.texts(), self._run)
+        with closing(iter(self)) as updates:
+            for update in updates:
+                if isinstance(update, AgentMessageChunk) and isinstance(update.content, TextContent):
+                    yield update.content.text
 
 
-def agent_face(peer: object, run: Runner, *, prompts: type[AwaitedPrompt] | None) -> object:
+def agent_face(peer: object, run: Runner) -> object:
     """The blocking face of an agent; anything else is its own."""
-    return SyncAgentHandle(peer, run, prompts=prompts) if isinstance(peer, AwaitedAgent) else peer
+    return SyncAgentHandle(peer, run) if isinstance(peer, AwaitedAgent) else peer

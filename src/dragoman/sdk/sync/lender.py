@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dragoman.schema import v1
-from dragoman.sdk.agent.lender import Permission, reading
+from dragoman.sdk.agent.lender import Permission
 from dragoman.sdk.sync.speaker import SyncSpeaker
 from dragoman.sdk.sync.tools import SyncTerminal
 
@@ -36,18 +35,11 @@ class SyncLender(SyncSpeaker):
         """Read a file as the client sees it, unsaved changes included (`fs/read_text_file`). `line` counts
         from 1; `limit` is a number of lines.
         """
-        inner = self._lender
-        if inner._has_ended:
-            inner._check_open()
-        request = reading(inner.session_id, path, line, limit)
-        return self._run.ask(inner.client, "fs/read_text_file", request, v1.ReadTextFileResponse).content
+        return self._run(self._lender.read_text_file(path, line=line, limit=limit))
 
     def write_text_file(self, path: str, content: str) -> None:
         """Write a file at the client, which makes it if there is none (`fs/write_text_file`)."""
-        inner = self._lender
-        inner._check_open()
-        request = v1.WriteTextFileRequest(session_id=inner.session_id, path=path, content=content)
-        self._run.ask(inner.client, "fs/write_text_file", request, v1.WriteTextFileResponse)
+        self._run(self._lender.write_text_file(path, content))
 
     def create_terminal(
         self,

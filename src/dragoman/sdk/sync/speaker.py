@@ -27,10 +27,7 @@ class SyncSpeaker:
 
     def say(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
         """A piece of the agent's answer."""
-        if message_id is None and type(text) is str:
-            self._run.say(self._speaker, text)
-        else:
-            self._run(self._speaker.say(text, message_id=message_id))
+        self._run(self._speaker.say(text, message_id=message_id))
 
     def think(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
         """A piece of the agent's reasoning."""

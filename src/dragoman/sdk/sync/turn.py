@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dragoman.sdk.agent.session import AgentSession
 from dragoman.sdk.agent.session import AgentSession as AwaitedSession
 from dragoman.sdk.agent.session import ClientHandle as AwaitedClient
 from dragoman.sdk.agent.session import Turn as AwaitedTurn
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     )
     from dragoman.sdk.agent.session import SteerMessage
     from dragoman.sdk.capabilities import Capabilities
-    from dragoman.sdk.client.prompt import PromptTurn
     from dragoman.sdk.sync.run import Runner
 
 T = TypeVar("T")
@@ -48,15 +46,11 @@ class SyncClientHandle:
     Specification: https://agentclientprotocol.com/protocol/v1/extensibility
     """
 
-    __slots__ = ("_client", "_run", "_voice")
+    __slots__ = ("_client", "_run")
 
-    def __init__(
-        self, inner: AwaitedClient, run: Runner, *, voice: type[AwaitedSession] = AwaitedSession
-    ) -> None:
-        """`voice` is how sessions speak in this conversation."""
+    def __init__(self, inner: AwaitedClient, run: Runner) -> None:
         self._client = inner
         self._run = run
-        self._voice = voice
 
     @property
     def capabilities(self) -> Capabilities:
@@ -81,9 +75,8 @@ class SyncClientHandle:
     @property
     def sessions(self) -> Mapping[str, SyncAgentSession]:
         """Its open sessions by id. The one that is being loaded or resumed is among them, to be spoken in."""
-        return {
-            name: SyncAgentSession.before(session, self) for name, session in self._client.sessions.items()
-        }
+        sessions = tuple(self._client.sessions.items())  # the loop may change them at any moment
+        return {name: SyncAgentSession.before(session, self) for name, session in sessions}
 
     def ask(self, method: str, message: object, result: type[T]) -> T:
         """A request of the protocol, typed both ways."""
@@ -119,7 +112,7 @@ class SyncAgentSession(SyncLender):
         additional_directories: list[str],
         mcp_servers: list[McpServer],
     ) -> None:
-        session = client._voice(
+        session = AwaitedSession(
             client._client,
             session_id,
             cwd=cwd,
@@ -220,7 +213,11 @@ class SyncTurn(SyncLender):
 
     def take_steering(self) -> list[SteerMessage]:
         """What the user has said since the turn began, or since the last call; see `Turn.take_steering`."""
-        return self._turn.take_steering()
+
+        async def take() -> list[SteerMessage]:  # in the loop, which waits for it to answer the client
+            return self._turn.take_steering()
+
+        return self._run(take())
 
     def tool(
         self,
@@ -248,21 +245,12 @@ class SyncTurn(SyncLender):
         return SyncToolCallReport(report, self._run)
 
 
-def faces(
-    message: object,
-    peer: object,
-    run: Runner,
-    *,
-    voice: type[AgentSession] = AgentSession,
-    prompts: type[PromptTurn] | None = None,
-) -> tuple[Any, Any]:
-    """The message and the peer, each with its blocking face if it has one. `voice` is how an agent's sessions
-    speak, `prompts` how a client's turns wait for their updates.
-    """
+def faces(message: object, peer: object, run: Runner) -> tuple[Any, Any]:
+    """The message and the peer, each with its blocking face if it has one."""
     if isinstance(peer, AwaitedClient):
-        client = SyncClientHandle(peer, run, voice=voice)
+        client = SyncClientHandle(peer, run)
         return SyncTurn(message, client) if isinstance(message, AwaitedTurn) else message, client
     # Imported here: an agent has no use for the client's side.
     from dragoman.sdk.sync.agent import agent_face
 
-    return message, agent_face(peer, run, prompts=prompts)
+    return message, agent_face(peer, run)

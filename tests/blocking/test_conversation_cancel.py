@@ -15,20 +15,17 @@ import pytest
 from dragoman.blocking import AgentHandle, Client, Session
 from dragoman.schema.v1 import AgentMessageChunk
 from dragoman.testing.pace import patience
-from tests.blocking.ends import FACES, ROOT, SERVERS, connected, forked_command
+from tests.blocking.ends import ROOT, SERVERS, connected, forked_command
 from tests.every import every
 from tests.forks import forked
 
 NEVER = 50.0
 """Seconds until a handler that does not hear its cancel is left behind, where it has to hear it."""
 
-PAIRS = [(face, server) for face in FACES for server in SERVERS]
 
-
-@pytest.fixture(scope="module", params=PAIRS, ids=" ".join)
+@pytest.fixture(scope="module", params=SERVERS)
 def agent(request: pytest.FixtureRequest) -> Iterator[AgentHandle]:
-    face, server = request.param
-    with connected(face, server, cancel=NEVER) as handle:
+    with connected(request.param, cancel=NEVER) as handle:
         yield handle
 
 
@@ -63,9 +60,9 @@ def test_a_tool_call_fails_with_its_turn(session: Session) -> None:
     assert [tool.status for tool in turn.result.tool_calls.values()] == ["failed"]
 
 
-@every(("face", "server"), PAIRS)
-def test_a_handler_that_does_not_listen_is_left_behind(face: str, server: str) -> None:
-    with connected(face, server, cancel=0.1) as agent:
+@every("server", SERVERS)
+def test_a_handler_that_does_not_listen_is_left_behind(server: str) -> None:
+    with connected(server, cancel=0.1) as agent:
         session = agent.new_session(cwd="/")
         reason, took = cancelled_after_the_first_word(session, "ignore 1.5")
         assert reason == "cancelled"
@@ -102,7 +99,7 @@ class Hanging:
 @every("server", SERVERS)
 def test_a_handler_that_waits_for_an_answer_is_told_at_once(server: str, order: str) -> None:
     hanging = Hanging()
-    with connected("piped", server, client=hanging.client) as agent:
+    with connected(server, client=hanging.client) as agent:
         session, other = agent.new_session(cwd="/"), agent.new_session(cwd="/")
         turn = session.prompt(order)
         # Its handler hangs in the thread that reads; this one cancels, and is not held up.

@@ -1,7 +1,6 @@
 """A peer that asks on and on and does not read what it is answered: nobody waits for it for ever.
 
-The other end is a program of a few lines without any SDK, and both faces are tried: the pipe that is read by
-whoever waits, and the event loop.
+The other end is a program of a few lines without any SDK.
 """
 
 from __future__ import annotations
@@ -18,13 +17,9 @@ import pytest
 
 from dragoman import blocking
 from dragoman.blocking import AgentHandle, Limits
-from dragoman.blocking import intake as blocking_intake
-from dragoman.blocking import outbox as blocking_outbox
-from dragoman.blocking.client_conversation import LoopConversation
 from dragoman.errors import LinkClosed
 from dragoman.runtime import link as loop_link
-from dragoman.sdk import connect as awaited
-from tests.blocking.ends import FACES, ROOT
+from tests.blocking.ends import ROOT, SERVERS
 
 pytestmark = pytest.mark.bound(40)
 
@@ -45,27 +40,20 @@ sys.stdin.read()
 """
 
 
-def connected(face: str, *, limits: Limits | None = None) -> AbstractContextManager[AgentHandle]:
-    words = [sys.executable, "-c", FLOOD]
-    if face == "piped":
-        return blocking.connect(words, limits=limits)
-    return LoopConversation(awaited.connect(words, limits=limits))
+def connected(*, limits: Limits | None = None) -> AbstractContextManager[AgentHandle]:
+    return blocking.connect([sys.executable, "-c", FLOOD], limits=limits)
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_turn_ends_though_the_agent_reads_none_of_our_answers(face: str) -> None:
-    with connected(face) as agent:
+def test_a_turn_ends_though_the_agent_reads_none_of_our_answers() -> None:
+    with connected() as agent:
         turn = agent.new_session(cwd="/").prompt("go")
         assert list(turn) == []
         assert turn.result.stop_reason == "end_turn"
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_turn_that_can_never_end_fails_with_the_reason(face: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (blocking_outbox, loop_link):
-        monkeypatch.setattr(module, "STALL_SECONDS", 0.2)
-    monkeypatch.setattr(blocking_intake, "STALL_LOOK", 0.1)
-    with connected(face, limits=Limits(backlog_hard_bytes=256 * 1024)) as agent:
+def test_a_turn_that_can_never_end_fails_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop_link, "STALL_SECONDS", 0.2)
+    with connected(limits=Limits(backlog_hard_bytes=256 * 1024)) as agent:
         turn = agent.new_session(cwd="/").prompt("go")
         with pytest.raises(LinkClosed, match="sends requests and does not read the answers"):
             list(turn)
@@ -103,7 +91,7 @@ def serving(server: str) -> Iterator[PlainClient]:
             process.kill()
 
 
-@pytest.mark.parametrize("server", ["threads", "loop"])
+@pytest.mark.parametrize("server", SERVERS)
 def test_an_agent_that_waits_for_its_client_reads_on_while_that_one_floods_it(server: str) -> None:
     with serving(server) as client:
         lent = {"fs": {"readTextFile": True, "writeTextFile": True}}

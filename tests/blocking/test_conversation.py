@@ -1,4 +1,4 @@
-"""Conversations without `await`: each over both ways to connect, and with both servers at the other end."""
+"""Conversations without `await`: each with both servers at the other end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dragoman.schema.v1 import (
     SessionUpdate,
     TextContent,
 )
-from tests.blocking.ends import FACES, SERVERS, connected
+from tests.blocking.ends import SERVERS, connected
 
 seen: list[str] = []
 
@@ -49,10 +49,9 @@ def lending_client() -> Client:
     return client
 
 
-@pytest.fixture(scope="module", params=[(face, server) for face in FACES for server in SERVERS], ids=" ".join)
+@pytest.fixture(scope="module", params=SERVERS)
 def agent(request: pytest.FixtureRequest) -> Iterator[AgentHandle]:
-    face, server = request.param
-    with connected(face, server, client=lending_client()) as handle:
+    with connected(request.param, client=lending_client()) as handle:
         yield handle
 
 
@@ -185,14 +184,13 @@ def test_two_threads_may_use_one_connection(agent: AgentHandle) -> None:
 @pytest.mark.parametrize("server", SERVERS)
 def test_what_was_said_before_a_question_is_seen_before_it_is_put(server: str) -> None:
     seen.clear()
-    with connected("piped", server, client=lending_client()) as agent:
+    with connected(server, client=lending_client()) as agent:
         for update in agent.new_session(cwd="/").prompt("ask"):
             seen.extend(texts([update]))
     assert seen == ["May I? ", "asked", "yes"]
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_async_handlers_of_a_client_are_run_too(face: str) -> None:
+def test_async_handlers_of_a_client_are_run_too() -> None:
     client = Client("async")
     order: list[str] = []
 
@@ -204,7 +202,7 @@ def test_async_handlers_of_a_client_are_run_too(face: str) -> None:
     async def update(note: SessionNotification, agent: object) -> None:
         order.extend(texts([note.update]))
 
-    with connected(face, client=client) as agent:
+    with connected(client=client) as agent:
         session = agent.new_session(cwd="/")
         assert session.prompt("reads 3").result.text == "/0,/1,/2"
         assert session.prompt("count 50").result.stop_reason == "end_turn"
