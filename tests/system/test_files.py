@@ -80,7 +80,7 @@ def test_every_command_works_without_posix_as_far_as_it_needs_no_agent(tmp_path:
 
 def test_a_policy_is_checked_and_explained_without_posix(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text('[[rule]]\ndecision = "deny"\ncommand = "git push"\n')
-    checked = without_posix("policy", "check", "policy.toml", home=tmp_path)
+    checked = without_posix("config", "check", "policy", "--file", "policy.toml", home=tmp_path)
     assert checked.returncode == 0, checked.stderr
     asked = ("policy", "explain", "--policy", "policy.toml", "--command", "git push")
     explained = without_posix(*asked, home=tmp_path)

@@ -98,8 +98,8 @@ def language_of(path: str, text: str = "") -> str | None:
         return _NAMES[name]
     if name.startswith((".env.", "dockerfile.")) or name.endswith((".dockerfile", ".containerfile")):
         return "ini" if name.startswith(".env") else "dockerfile"
-    stem, dot, suffix = name.rpartition(".")
-    if dot and stem and suffix in _BY_SUFFIX:
+    stem, _, suffix = PurePosixPath(path).name.lower().rpartition(".")  # a backslash may be part of a name
+    if stem and suffix in _BY_SUFFIX:
         return _BY_SUFFIX[suffix]
     match = _SHEBANG.match(text, 0, 200)
     return _PROGRAMS.get(match["program"], match["program"]) if match else None

@@ -45,7 +45,7 @@ _END = "(?![A-Za-z0-9])"
 _PREFIXES: tuple[tuple[str, str, str], ...] = (
     # language models
     ("anthropic", "sk-ant-", _D + "{16,}"),
-    ("openai", "sk-", r"(?!ssh|ecdsa)(?=[A-Za-z_-]{0,99}\d)" + _D + "{16,}"),
+    ("openai", "sk-", rf"(?!ssh|ecdsa)(?:(?=[A-Za-z_-]{{0,99}}\d){_D}{{16,}}|{_W}{{20,}})"),
     ("openai", "sess-", _W + "{40}"),
     ("huggingface", "hf_", _W + "{20,}"),
     ("huggingface", "api_org_", _W + "{30,}"),

@@ -1,6 +1,5 @@
 """A policy consents where a dialect cannot ask; what it would ask a person, it refuses."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ OPTIONS = [
 
 @pytest.fixture
 def audit(tmp_path: Path) -> AuditLog:
-    return AuditLog(str(tmp_path / "audit.ndjson"), now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    return AuditLog(str(tmp_path / "audit.ndjson"))
 
 
 @pytest.fixture
