@@ -68,7 +68,9 @@ async def test_a_turn_that_runs_is_kept_and_a_narrow_token_forgets_only_its_own(
         client = await (await hub.client()).begin()
         session = await client.new(str(hub.work))
         prompt = client.prompt(session, "/wait 600")
-        await client.until(lambda message: message.get("method") == "session/update")
+        async with deadline(20.0):
+            while (await client.call("_dragoman/hub/sessions"))["sessions"][0]["state"] != "running":
+                pass
         done = forget(hub, "--all", "--yes")
         assert done.returncode == 1
         assert "a turn runs in this session: cancel it first, then forget the session" in done.stderr
