@@ -28,6 +28,9 @@ STUBBORN = 1.0
 """Seconds that code of the program gets to end when the conversation is over; then it is left behind."""
 
 
+TURNS = 8
+"""Rounds of the loop in which an update gets to the thread that waits for it, with some to spare."""
+
 HandlerCall: TypeAlias = Callable[[], BaseException | None]
 """Calls a handler. It raises nothing, and returns what shall end the program: Ctrl-C or `sys.exit`."""
 
@@ -65,10 +68,18 @@ class ProgramThreads:
         self._waiting.remove(crossing)
 
     async def until_free(self) -> None:
-        """Until a handler may be called."""
-        while self._lookers and not self._waiting:
-            self._change.clear()
-            await self._change.wait()
+        """Until a handler may be called. Updates that came before it may still be on their way to the thread
+        that waits for them, from one task to the next.
+        """
+        turns = 0
+        while turns < TURNS:
+            if self._lookers and not self._waiting:
+                turns = 0
+                self._change.clear()
+                await self._change.wait()
+            else:
+                turns += 1
+                await asyncio.sleep(0)
 
     def call(self, work: HandlerCall) -> None:
         """Call a handler in a thread that does nothing else meanwhile."""
