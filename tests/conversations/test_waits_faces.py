@@ -230,12 +230,15 @@ def test_a_login_through_the_hub_takes_as_long_as_the_person_does() -> None:
 
 
 def test_the_hub_waits_for_an_agent_only_while_that_waits_for_a_person() -> None:
+    hangs = asyncio.Event()
+
     def agent() -> Agent:
         made = asking_agent()
 
         @made.set_mode
         async def change(request: v1.SetSessionModeRequest, client: ClientHandle) -> None:
             if request.mode_id == "never":
+                hangs.set()
                 await asyncio.Event().wait()
             schema = v1.ElicitationSchema(properties={})
             asked = v1.ElicitationFormMode(
@@ -256,7 +259,7 @@ def test_the_hub_waits_for_an_agent_only_while_that_waits_for_a_person() -> None
             client.say({"id": asked["id"], "result": ANSWERS["elicitation/create"]})
             assert "result" in await client.answer(changing)
             hanging = client.ask("session/set_mode", {"sessionId": session, "modeId": "never"})
-            await client.call("session/list")
+            await hangs.wait()
             await think(180.0)
             assert "error" in await client.answer(hanging)
 

@@ -73,9 +73,16 @@ class HttpConnections:
         return len(self._connections)
 
     def reclaim(self) -> bool:
-        """Forget the connection that has been abandoned for longest, to make room for another; says whether
-        there was one. Those go first that nobody used after their `initialize`, however young they are. One
-        that was used a moment ago, or is read from, is not abandoned.
+        """Forget an abandoned connection, to make room for another; says whether there was one."""
+        abandoned = self.find_abandoned()
+        if abandoned is not None:
+            self._forget(abandoned)
+        return abandoned is not None
+
+    def find_abandoned(self) -> HttpConnection | None:
+        """The connection that has been abandoned for longest. Those go first that nobody used after their
+        `initialize`, however young they are. One that was used a moment ago, or is read from, is not
+        abandoned.
         """
         latest = asyncio.get_running_loop().time() - ABANDONED
         idle_connections = [
@@ -83,10 +90,7 @@ class HttpConnections:
             for connection in self._connections.values()
             if connection.is_idle and (connection.used <= latest or not connection.was_used)
         ]
-        if not idle_connections:
-            return False
-        self._forget(min(idle_connections, key=lambda connection: (connection.was_used, connection.used)))
-        return True
+        return min(idle_connections, key=lambda one: (one.was_used, one.used), default=None)
 
     async def handle(self, scope: Any, receive: Receive, send: Send) -> None:
         """One request."""

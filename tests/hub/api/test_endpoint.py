@@ -37,7 +37,7 @@ async def test_an_abandoned_http_connection_makes_room_for_a_client(monkeypatch:
         await abandon(stage, 3)
         async with socket(stage) as owner:
             assert "result" in await owner.call(NEW)
-            await until(lambda: stage.running <= 3)
+            await until(lambda: stage.running == 3)
 
 
 async def test_a_connection_that_is_read_from_is_not_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ async def test_a_connection_that_is_read_from_is_not_abandoned(monkeypatch: pyte
     with staged(SmallHub) as stage:
         async with connection(stage) as reader, reader.events() as events:
             await abandon(stage, 8)
-            await until(lambda: stage.running <= 3)
+            await until(lambda: stage.running == 3)
             assert (await reader.post(NEW)).status_code == 202
             assert "result" in await anext(events)
 

@@ -151,6 +151,10 @@ class AcpEndpoint:
         finally:
             self._silent.pop(stream, None)
 
+    def can_reclaim(self) -> bool:
+        """Whether there is an abandoned connection to forget."""
+        return self._http.find_abandoned() is not None
+
     def reclaim(self) -> bool:
         """Make room for a connection by forgetting an abandoned one; says whether there was one."""
         return self._http.reclaim()
