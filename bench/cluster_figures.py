@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import signal
 import statistics
@@ -23,6 +22,7 @@ from dragoman.journal import Entry
 from dragoman.journal.nats import open_nats
 from dragoman.journal.nats.layout import Layout, token_of
 from dragoman.journal.shared_state import RegisterValue
+from harness.processes import cpu_of
 from tests.cluster.together import PREFIX, Cluster
 from tests.nats_servers import Servers
 
@@ -30,7 +30,6 @@ SESSIONS = 9
 """A third of them have their client at their own node, the others elsewhere."""
 
 NUMBER = re.compile(rb'"text":"(\d{7}) x')
-TICKS = os.sysconf("SC_CLK_TCK")
 LOADS = 3
 """The first one has to take the session over."""
 
@@ -70,15 +69,10 @@ def _used(cluster: Cluster) -> dict[str, float]:
     assert cluster.servers is not None
     servers = [server.process.pid for server in cluster.servers.all if server.process is not None]
     return {
-        "hubs": sum(_cpu(node.pid) for node in cluster.nodes),
-        "servers": sum(map(_cpu, servers)),
+        "hubs": sum(cpu_of(node.pid) for node in cluster.nodes),
+        "servers": sum(map(cpu_of, servers)),
         "clients": time.process_time(),
     }
-
-
-def _cpu(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 async def _made(cluster: Cluster, folder: str, count: int) -> dict[str, str]:

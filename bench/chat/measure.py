@@ -23,6 +23,7 @@ from chat.talker import END
 from chat.terminal import Terminal, in_terminal
 from dragoman.hub.session.notes import note
 from dragoman.journal import Entry, open_journal
+from harness.processes import cpu_of
 from hub.place import running_hub
 from peers.measure import load_mix
 
@@ -46,11 +47,6 @@ def chat(folder: str, *words: str) -> list[str]:
 def settings(folder: str, **more: str) -> Mapping[str, str]:
     places = {f"XDG_{name}_HOME": folder for name in ("DATA", "CONFIG", "STATE", "CACHE")}
     return {"HOME": folder, "PYTHONPATH": PATHS, **places, **more}
-
-
-def cpu_of(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def stream(rate: int, seconds: int) -> dict[str, float]:

@@ -135,6 +135,13 @@ def _parent(pid: int) -> int:
         return 0
 
 
+def cpu_of(pid: int) -> float:
+    """Seconds that all threads of a process have used, to the nanosecond: by the clock that Linux keeps for
+    each process, whose number is made from the process's own (clock_getcpuclockid).
+    """
+    return time.clock_gettime((~pid << 3) | 2)
+
+
 def _children_cpu() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

@@ -16,8 +16,9 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from harness.processes import cpu_of
+
 BENCH = Path(__file__).resolve().parent.parent
-TICKS = os.sysconf("SC_CLK_TCK")
 START_SECONDS = 60
 AGENT = [sys.executable, "-m", "hub.agent"]
 
@@ -85,8 +86,7 @@ class HubProcess:
 
     def cpu(self) -> float:
         """Seconds of all its threads so far."""
-        fields = Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        return cpu_of(self._pid)
 
     def written(self) -> int:
         """Bytes that it wrote with system calls so far, to files and sockets."""

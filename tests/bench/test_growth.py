@@ -27,7 +27,7 @@ def test_what_grows_is_what_can_be_measured() -> None:
 @pytest.mark.bound(30)
 async def test_a_history_is_loaded_whole() -> None:
     figures = await measure_growth.history(200)
-    assert figures["us"] >= 0  # in ticks, as below
+    assert figures["us"] > 0
 
 
 @pytest.mark.bound(30)
@@ -35,7 +35,7 @@ async def test_every_client_hears_the_whole_session(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(measure_growth, "UPDATES_OF_SESSION", 60)
     monkeypatch.setattr(measure_growth, "WARM", 5)
     figures = await measure_growth.clients(3)
-    assert figures["us"] >= 0  # the processor counts in ticks: so little may take none
+    assert figures["us"] > 0
 
 
 @pytest.mark.bound(30)
