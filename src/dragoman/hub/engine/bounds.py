@@ -35,8 +35,10 @@ class TrafficLimits(NamedTuple):
     all: int
 
 
-UNSTORED = TrafficLimits(4 * MIB, 8 * MIB, 32 * MIB)
-"""What waits for the journal. Above it the agent is not read: a stuck disk must cost no memory."""
+UNSTORED = TrafficLimits(MIB, 8 * MIB, 32 * MIB)
+"""What waits for the journal. Above it the agent is not read: a stuck disk must cost no memory. Each byte costs
+three while it waits, and a session that may have four times as many is not faster.
+"""
 
 ANSWERS = TrafficLimits(4 * MIB, 8 * MIB, 32 * MIB)
 """What is on its way to agents, and answers that are being made for them. Above it, nothing more is read from
