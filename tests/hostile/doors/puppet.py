@@ -199,8 +199,7 @@ class Puppet:
         elif verb == "await":
             return self.until(lambda message: message.get("method") == value)
         elif verb == "do" or (verb == "obey" and permits(answer)):
-            with open(value, "w", encoding="utf-8") as file:
-                file.write(f"{self.dialect}\n")
+            write_at_once(value, f"{self.dialect}\n".encode())
         elif verb == "shell":
             os.system(value)
         elif verb == "leak" and answer.get("result"):
@@ -219,6 +218,13 @@ class Puppet:
                 self.answer(message, {})
                 return {}
             self.waiting.append(message)
+
+
+def write_at_once(path: str, content: bytes) -> None:
+    """A file that was there before is never seen empty."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    os.ftruncate(file, os.write(file, content))
+    os.close(file)
 
 
 def is_answer(message: dict[str, Any], number: object) -> bool:
