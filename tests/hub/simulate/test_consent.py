@@ -11,7 +11,7 @@ from tests.hub.simulate.consent_world import run_consent_seed
 from tests.hub.simulate.planted_consent_bugs import BUGS, find_consent_bug
 from tests.hub.simulate.world import Outcome
 
-SEEDS = max(14, int(os.environ.get("DRAGOMAN_SEEDS", "0")) // 2)
+SEEDS = max(24, int(os.environ.get("DRAGOMAN_SEEDS", "0")) // 2)
 
 PARTS = 2
 

@@ -14,7 +14,7 @@ from tests.hub.simulate.world import SHORT, Outcome, run_seed
 PARTS = 4
 """Tests among which the seeds are divided, so that processes can share them."""
 
-SEEDS = int(os.environ.get("DRAGOMAN_SEEDS", SHORT // 2))
+SEEDS = int(os.environ.get("DRAGOMAN_SEEDS", SHORT))
 
 SHARED = 16
 """Seeds at which several tests look."""
