@@ -149,8 +149,8 @@ class HubApp:
         return None
 
     def _is_full(self, grant: Grant, make_room: Callable[[], bool]) -> bool:
-        """Whether there is no room, also if an abandoned connection is forgotten. Only whoever is let in makes
-        room, once: what is forgotten takes a moment to go, and is counted until then.
+        """Whether there is no room, also if an abandoned connection is forgotten. Only whoever is let in
+        makes room, once: what is forgotten takes a moment to go, and is counted until then.
         """
         count = len(self.hub.clients)
         if count < self._most or make_room():

@@ -36,8 +36,8 @@ class TrafficLimits(NamedTuple):
 
 
 UNSTORED = TrafficLimits(MIB, 8 * MIB, 32 * MIB)
-"""What waits for the journal. Above it the agent is not read: a stuck disk must cost no memory. Each byte costs
-three while it waits, and a session that may have four times as many is not faster.
+"""What waits for the journal. Above it the agent is not read: a stuck disk must cost no memory. Each byte
+that waits takes three, and a session that may have four times as many is not faster.
 """
 
 ANSWERS = TrafficLimits(4 * MIB, 8 * MIB, 32 * MIB)
