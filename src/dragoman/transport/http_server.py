@@ -69,9 +69,6 @@ class HttpConnections:
         self._bounds = bounds or Bounds()
         self._connections: dict[str, HttpConnection] = {}
 
-    def __len__(self) -> int:
-        return len(self._connections)
-
     def reclaim(self) -> bool:
         """Forget an abandoned connection, to make room for another; says whether there was one."""
         abandoned = self.find_abandoned()

@@ -152,10 +152,8 @@ class HubApp:
         """Whether there is no room, also if an abandoned connection is forgotten. Only whoever is let in
         makes room, once: what is forgotten takes a moment to go, and is counted until then.
         """
-        count = len(self.hub.clients)
-        if count < self._most or make_room():
-            return False
-        return not grant.may("admin") or count >= self._most + RESERVED
+        free = self._most - len(self.hub.clients)
+        return free <= 0 and not make_room() and not (grant.may("admin") and free > -RESERVED)
 
     def _in_version_1(self, transport: MessageTransport, visit: Visit) -> Transport:
         """The client as one that speaks version 1; history is answered in its own language."""
