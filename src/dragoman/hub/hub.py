@@ -314,8 +314,7 @@ class Hub:
     def resting(self, session: LiveSession) -> None:
         """Nothing goes on in it; if nobody looks either, it is in the journal when it is needed again."""
         self.rest_event.set()
-        is_waiting = session.state.waits_for_agent
-        if self.draining and self.ownership.is_shared and not self._is_closed and not is_waiting:
+        if self.draining and self.ownership.is_shared and not self._is_closed and session.is_movable:
             self.owner.start(hand_over(self, session))
         elif session.is_forgettable and not self.draining:
             self.owner.start(self._rest(session))

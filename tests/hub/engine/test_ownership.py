@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from dragoman.hub.engine import lifecycle
 from dragoman.hub.engine.ownership import SessionLease, SoleOwnership
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
+from tests.hub.engine.test_child_sessions import ALLOWED, announce, ask, family
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.raw_agents import eventually
 from tests.hub.sessions.stage import staged
@@ -95,6 +97,45 @@ async def test_a_session_that_waits_for_its_agent_again_when_all_is_stored_is_no
         await handing_over
         assert "outcome" in (await client.answer(steer))["result"]
         await eventually(lambda: session not in stage.hub.sessions)  # it rests, and is for others
+
+
+async def test_a_child_is_not_handed_over_while_its_parent_has_a_turn(tmp_path: Path) -> None:
+    """Its agent would get an error now, and the answer of a person from the next hub that has the agent."""
+    async with family(tmp_path) as home:
+        announce(home.agent, home.session, "kid")
+        ask(home.agent, "r", "kid")
+        question = await home.client.asked()
+        home.hub.ownership = SharedOwnership()
+        home.hub.begin_draining()
+        await lifecycle.hand_over(home.hub, home.hub.sessions["kid"])
+        assert "r" not in home.agent.answers
+        home.client.allow(question)
+        await eventually(lambda: "r" in home.agent.answers)
+        assert home.agent.answers["r"]["result"] == ALLOWED
+        ask(home.agent, "again", "kid")
+        home.client.allow(await home.client.asked(after=len(home.client.heard)))
+        await eventually(lambda: "again" in home.agent.answers)
+        assert home.agent.answers["again"]["result"] == ALLOWED, "its agent still works in it"
+        home.agent.end_turn()
+        assert (await home.client.answer(home.prompt))["result"] == {"stopReason": "end_turn"}
+        await eventually(lambda: not home.hub.sessions)  # children go with their parent
+
+
+async def test_a_session_whose_agent_waits_for_an_answer_is_not_handed_over(tmp_path: Path) -> None:
+    """An agent may ask between turns. The question stays here until it has its one answer."""
+    async with family(tmp_path) as home:
+        home.agent.end_turn()
+        await home.client.answer(home.prompt)
+        ask(home.agent, "r", home.session)
+        question = await home.client.asked()
+        home.hub.ownership = SharedOwnership()
+        home.hub.begin_draining()
+        await lifecycle.hand_over(home.hub, home.hub.sessions[home.session])
+        assert "r" not in home.agent.answers
+        home.client.allow(question)
+        await eventually(lambda: "r" in home.agent.answers)
+        assert home.agent.answers["r"]["result"] == ALLOWED
+        await eventually(lambda: not home.hub.sessions)
 
 
 async def test_a_hub_without_a_lease_does_not_answer_for_a_session_that_it_has_open() -> None:

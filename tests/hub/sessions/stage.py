@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any
 
 from dragoman import Agent
+from dragoman.errors import LinkClosed
 from dragoman.hub.agents.channel import Hears
 from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.engine.options import HubOptions
@@ -216,7 +217,8 @@ class Held:
             self.kept.write(block, stream, last)
 
     async def wait_until_taken(self, stream: str, last: int) -> None:
-        pass  # a write is taken at once
+        if self.taken_numbers.get(stream, 0) < last:  # a write is taken at once
+            raise LinkClosed("the hub has left the agent")
 
     def forget(self, stream: str) -> None:
         if self.kept.current is self:

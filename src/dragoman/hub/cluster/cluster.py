@@ -108,7 +108,7 @@ class Cluster:
         self.hub.begin_draining()
         self.members.hurry()
         for session in list(self.hub.sessions.values()):
-            if not session.state.waits_for_agent:
+            if session.is_movable:
                 await hand_over(self.hub, session)
 
     async def leave(self) -> None:

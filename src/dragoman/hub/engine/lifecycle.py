@@ -80,6 +80,8 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
         state = _restore_state(reading.state, originals, info)
         # Nobody forgets a session in the middle of something: whoever had it before is gone.
         is_unfinished = lease.is_taken_over or not state.is_calm or info.state in ("running", "waiting")
+        # A child is listed behind what happens in it: its agent may not have heard the last answer.
+        is_unfinished = is_unfinished or (process is not None and bool(state.parent))
         unfinished_work = await read_unfinished(hub, state, process) if is_unfinished else None
     except BaseException:
         await _give_up(hub, lease)
@@ -172,8 +174,10 @@ async def hand_over(hub: EngineHub, session: LiveSession) -> None:
     if not session.log.is_idle:
         # It stays here until the hub ends, as by a crash: the agent's host says again what is not stored.
         return
+    for child in list(hub.children.open_children(session)):
+        await hand_over(hub, child)
     state = session.state
-    if state.waits_for_agent:  # a message into its turn, or a load, came while it was stored
+    if not session.is_movable:  # a message into its turn, a load or a request came while it was stored
         return  # it is handed over when it rests again
     await lose(hub, session)
     if state.queue:

@@ -244,6 +244,13 @@ class LiveSession:
         return at_rest and not self.binding.in_use and not self.lookups
 
     @property
+    def is_movable(self) -> bool:
+        """Whether another node may go on with it: no turn runs for which it works, and its agent has all its
+        answers. An answer that is given while the session moves is not stored, and would be given again.
+        """
+        return not (self.root.state.waits_for_agent or self.unanswered_requests())
+
+    @property
     def is_releasable(self) -> bool:
         """Whether nobody would notice that its agent has closed it: it is loaded again on demand."""
         state, process = self._state, self.process
@@ -857,7 +864,8 @@ class LiveSession:
             try:
                 await process.wait_until_taken(self.stream)
             except LinkClosed:
-                pass  # the end of the process is told apart
+                if not process.over:  # the hub leaves it: the next hub says it again
+                    return
             finally:
                 self._awaits_hearing = False
             if self.log.last == self._state.last and not self.closed_event.is_set():

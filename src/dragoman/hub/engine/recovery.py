@@ -94,9 +94,14 @@ async def _unfinished_streams(hub: EngineHub) -> list[str]:
 
 
 async def _open(hub: EngineHub, stream: str) -> bool:
-    """False if it is worth another try."""
+    """With its children: the journal may list one as idle whose agent has not heard an answer. False if it is
+    worth another try.
+    """
     try:
-        await hub.session(stream, may_load=True)
+        session = await hub.session(stream, may_load=True)
+        for child in list(session.state.children.values()):
+            if child.id and session.process is not None and not await _open(hub, child.id):
+                return False
     except (ErrorAnswer, Elsewhere, JournalDamaged) as error:
         log.warning("session %s could not be opened again: %s", stream, error)
     except JournalError as error:
