@@ -95,7 +95,7 @@ async def test_a_child_whose_stream_was_described_before_a_crash_and_never_begun
 
 
 class LastWord(MemoryJournal):
-    """Stores what an agent is to hear, and says so when it may. Listings cannot be written while it may not."""
+    """Stores what an agent is to hear, and says so when it may. It writes no listings while it may not."""
 
     def __init__(self) -> None:
         super().__init__()
