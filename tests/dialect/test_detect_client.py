@@ -8,7 +8,7 @@ from tests.every import every
 
 TOLD_BY_INITIALIZE = {
     "plain": (V1_CLIENT, "v1"),
-    "bare": ({"protocolVersion": 1}, "v1"),
+    "bare": ({"protocolVersion": 1}, None),
     "both fields of v1 and v2": (
         {**V1_CLIENT, "protocolVersion": 2, "capabilities": {}, "info": {"name": "ed", "version": "1"}},
         None,
@@ -41,7 +41,7 @@ TOLD_BY_INITIALIZE = {
     ),
     "empty capabilities, which three dialects have": ({"protocolVersion": 1, "capabilities": {}}, None),
     "a string for a version": ({"protocolVersion": "0.0.9"}, "v1"),
-    "nonsense": ([1, 2], "v1"),
+    "nonsense": ([1, 2], None),
 }
 
 
@@ -55,7 +55,7 @@ def test_initialize_tells_or_leaves_open(params: Any, dialect: str | None) -> No
 def test_threads_takes_its_methods_and_its_envelope_together() -> None:
     asked = {"id": 0, "method": "getThreads", "params": None}
     assert Listener("client").from_peer(asked).dialect == "threads"
-    assert Listener("client").from_peer({"jsonrpc": "2.0", **asked}).dialect == "v1"
+    assert Listener("client").from_peer({"jsonrpc": "2.0", **asked}).dialect is None
     assert (
         Listener("client").from_peer({"id": 0, "method": "initialize", "params": V1_CLIENT}).dialect == "v1"
     )
@@ -128,7 +128,36 @@ def test_a_decision_is_for_good() -> None:
 def test_what_is_no_request_decides_nothing() -> None:
     client = Listener("client").from_peer({"jsonrpc": "2.0", "method": "note"}, answer(7, {}), [1], "text")
     assert client.ledger.decisions == []
-    assert len(client.inside) == 4
+    assert len(client.inside) == 2
+    assert [said["error"]["code"] for said in client.peer] == [-32600, -32600], "they may hold a login"
+
+
+UNNAMED = request(1, "initialize", {"protocolVersion": 1})
+
+
+def test_a_client_that_says_nothing_of_itself_is_known_by_its_prompt() -> None:
+    client = Listener("client").from_peer(UNNAMED, request(2, "session/new", {"cwd": "/"}))
+    assert client.dialect is None
+    assert [message["method"] for message in client.inside] == ["initialize", "session/new"]
+    client.from_peer(request(3, "session/prompt", {"sessionId": "s", "prompt": PROMPT}))
+    assert client.dialect == "v1"
+    assert [message["method"] for message in client.inside] == ["session/prompt"]
+
+
+def test_a_login_with_data_of_a_client_that_says_nothing_of_itself_is_one_of_acpex() -> None:
+    """Version 1 has no such member, and names of one's own belong into `_meta`."""
+    login = {"methodId": "m", "data": {"apiKey": "k"}}
+    for before in ([UNNAMED], [UNNAMED, request(2, "session/new", {"cwd": "/"})]):
+        client = Listener("client").from_peer(*before, request(3, "authenticate", login))
+        assert client.dialect == "acpex"
+        assert client.inside[-1]["method"] != "authenticate"
+    client = Listener("client").from_peer(
+        UNNAMED, {"jsonrpc": "2.0", "method": "authenticate", "params": login}
+    )
+    assert client.inside[-1]["params"] == {"methodId": "m"}
+    meta = {"methodId": "m", "_meta": {"api-key": "k"}}
+    client = Listener("client").from_peer(UNNAMED, request(3, "authenticate", meta))
+    assert client.inside[-1]["params"] == meta
 
 
 def test_a_client_of_v1_costs_nothing_once_it_is_known() -> None:

@@ -146,12 +146,24 @@ def names_in(list_file: Path) -> frozenset[str]:
     return frozenset(list_file.read_text("utf-8").split("\n")) - {""}
 
 
+def open_tricks(list_file: Path) -> dict[str, str]:
+    """Those that still succeed, each with the reason why: `name | reason`."""
+    rows = [line.partition(" | ") for line in list_file.read_text("utf-8").splitlines()]
+    assert all(reason for _, _, reason in rows), "a trick that is open has a reason"
+    return {name: reason for name, _, reason in rows}
+
+
 def as_parameters(tricks: Iterable[Named]) -> list[Any]:
     """For `pytest.mark.parametrize`: those that still succeed are expected to fail."""
-    still_open = names_in(OPEN)
-    mark = pytest.mark.xfail(strict=True, reason="the trick still succeeds")
+    reasons = open_tricks(OPEN)
     return [
-        pytest.param(trick, id=trick.name, marks=[mark] if trick.name in still_open else [])
+        pytest.param(
+            trick,
+            id=trick.name,
+            marks=[pytest.mark.xfail(strict=True, reason=reasons[trick.name])]
+            if trick.name in reasons
+            else [],
+        )
         for trick in tricks
     ]
 

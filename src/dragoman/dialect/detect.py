@@ -108,6 +108,7 @@ class UndecidedClient(UndecidedEdge):
     """In front of us is a client."""
 
     position = "client"
+    only_messages = True  # a batch may hold what must not be said on a guess, and is no message of v1
     # A tool call or a question has another form in each dialect: whoever gets one must be known.
     SIGNS_FROM_INSIDE: ClassVar[Signs] = {"session/update": Needles(b'"tool_call')}
 
@@ -126,14 +127,14 @@ class UndecidedClient(UndecidedEdge):
             # As its document has it, turned round: known from what it asks.
             settings = replace(self.settings, as_written=message.method in THREADS_ASKED_OF_CLIENT)
             return self._become_sure(dialect, message, settings).from_peer(message)
-        if message.is_request and not self._tally.foreign:
+        if message.is_request and self._tally.candidates == {"v1"}:
             return self._become_sure("v1", message, self.settings).from_peer(message)
         if message.is_request and message.method in ("session/prompt", "authenticate"):
             dialect = self._likeliest()
             told = self._without_credentials(message, dialect)
             return self._become(dialect, sure=False).from_peer(told)
         self._remember(message, from_peer=True)
-        return [("inside", message)]
+        return [("inside", self._without_credentials(message, "v1"))]
 
     def _without_credentials(self, message: Message, dialect: str) -> Message:
         """What has no place in v1's `authenticate` may be a key, and goes nowhere on a guess."""

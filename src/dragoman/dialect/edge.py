@@ -106,6 +106,9 @@ class Edge:
     SIGNS_FROM_PEER: ClassVar[Signs] = {}
     SIGNS_FROM_INSIDE: ClassVar[Signs] = {}
 
+    only_messages: ClassVar[bool] = False
+    """Whether a frame of the peer that is no message is answered here, and goes no further."""
+
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         self.settings = settings
         self.ledger = ledger

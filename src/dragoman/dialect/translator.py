@@ -23,7 +23,7 @@ from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, decode_block, encode, encode_all, refusal
 from dragoman.schema.own_names import UNREADABLE, may_hold, stripped
 from dragoman.wire import MalformedFrame, decode
-from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
 from dragoman.wire.decode import count_lines, without_half_pairs
 from dragoman.wire.glance import Glance, glance_block
 
@@ -106,12 +106,15 @@ class Translator:
     def _pass(self, block: bytes, *, inward: bool) -> TranslatedFrames:
         work = _BlockTranslation(self)
         lines, messages = decode_block(block)
-        if len(self.active) == 1:
+        is_strict = inward and None in messages and any(self.edges[at].only_messages for at in self.active)
+        if len(self.active) == 1 and not is_strict:
             work.carry_through_one(lines, messages, inward=inward)
         else:
             for frame, message in zip(lines, messages, strict=True):
                 self.ledger.frame += inward
-                if message is None:
+                if message is None and is_strict:
+                    work.send("peer", encode(NO_MESSAGE))
+                elif message is None:
                     work.send("inside" if inward else "peer", frame + b"\n")
                 else:
                     work.carry(message, frame, inward=inward)
@@ -155,6 +158,10 @@ def _guarded(line: bytes) -> bytes:
         return stripped(without_half_pairs(line), keep=None)
     except UNREADABLE:
         return b""
+
+
+NO_MESSAGE = refusal(None, INVALID_REQUEST, "Invalid request: say who you are before anything else")
+"""For a frame that is none, of a client that nobody knows yet."""
 
 
 class _BlockTranslation:

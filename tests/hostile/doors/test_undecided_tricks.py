@@ -10,7 +10,7 @@ import pytest
 from tests.hostile.doors.program import environment, started
 from tests.hostile.doors.stage import puppet
 from tests.hostile.doors.tricks import must_not, parameters
-from tests.hostile.doors.undecided_tricks import HONEST, KEY, UNDECIDED_TRICKS, UndecidedTrick
+from tests.hostile.doors.undecided_tricks import HONEST, KEY, NO_TRICKS, UNDECIDED_TRICKS, UndecidedTrick
 
 
 def agent_knows(folder: Path, lines: Sequence[str], options: Sequence[str], *, is_patient: bool) -> list[str]:
@@ -37,3 +37,10 @@ def test_no_key_of_an_undecided_client_reaches_the_agent(tmp_path: Path, trick: 
 
 def test_a_key_that_may_be_handed_on_is(tmp_path: Path) -> None:
     assert agent_knows(tmp_path, HONEST, ["--credentials"], is_patient=True)
+
+
+@pytest.mark.parametrize("lines", NO_TRICKS, ids=["a prompt", "a login of version 1"])
+def test_what_is_meant_for_the_agent_reaches_it_also_from_an_undecided_client(
+    tmp_path: Path, lines: Sequence[str]
+) -> None:
+    assert agent_knows(tmp_path, lines, [], is_patient=False)

@@ -1,7 +1,8 @@
 """What a trick is, and which of them still work.
 
 A trick is a record: what the policy or the person said, what the other side does, and the effect that must
-not come of it. `open_tricks.txt` names those that work today, one a line; whoever mends one deletes its line.
+not come of it. `open_tricks.txt` names those that work today, one a line with the reason; whoever mends one
+deletes its line.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+
+from tests.hostile.tricks import open_tricks as tricks_with_reasons
 
 Axis = Literal[
     "dialects",
@@ -54,22 +57,21 @@ def must_not(effect: object, *seen: object) -> None:
         raise TrickWorked(effect, *seen)
 
 
-def open_tricks() -> list[str]:
-    lines = OPEN_TRICKS.read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-WORKS = pytest.mark.xfail(strict=True, raises=TrickWorked, reason="works today")
+def open_tricks() -> dict[str, str]:
+    """Each with the reason why it works: `name | reason`."""
+    return tricks_with_reasons(OPEN_TRICKS)
 
 
 def parameters(tricks: Iterable[Trick]) -> Sequence[Any]:
     """For `pytest.mark.parametrize`: what works today is expected to, and noticed when it no longer does."""
-    known = set(open_tricks())
+    reasons = open_tricks()
     return [
         pytest.param(
             trick,
             id=trick.name,
-            marks=[WORKS] if trick.name in known else [],
+            marks=[pytest.mark.xfail(strict=True, raises=TrickWorked, reason=reasons[trick.name])]
+            if trick.name in reasons
+            else [],
         )
         for trick in tricks
     ]

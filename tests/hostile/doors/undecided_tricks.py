@@ -99,13 +99,6 @@ UNDECIDED_TRICKS = [
         options=["--credentials"],
     ),
     undecided(
-        "a prompt with a key before anything is known",
-        "sends a prompt first of all",
-        request(2, "session/prompt", {"sessionId": "s", "prompt": [{"type": "text", "text": f"{KEY} []"}]}),
-        BARE,
-        at_first="succeeded",
-    ),
-    undecided(
         "a key behind the answer",
         "waits to be answered, and says nothing of itself",
         BARE,
@@ -136,3 +129,14 @@ HONEST = [
     AUTH,
 ]
 """A client of acpex, which has a word for credentials: with `--credentials` the agent gets them."""
+
+PROMPT = {"sessionId": "s", "prompt": [{"type": "text", "text": f"{KEY} []"}]}
+V1_LOGIN = {"methodId": "api_key", "_meta": {"api-key": KEY}}
+
+NO_TRICKS = [
+    [request(2, "session/prompt", PROMPT), BARE],
+    [BARE, request(2, "authenticate", V1_LOGIN)],
+]
+"""What looks like a trick and is none: a prompt is for the agent in every dialect, and version 1 leaves
+`_meta` of `authenticate` to the client and its agent. It has no `data` there, and no names of one's own.
+"""
