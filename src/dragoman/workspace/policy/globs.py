@@ -23,8 +23,6 @@ Parts = tuple[str, ...]
 
 _MAGIC: Final = frozenset("*?[")
 _MOST_CHARACTERS: Final = 512
-_MOST_READINGS: Final = 8
-"""In how many ways a path of which only parts are known is read; beyond that it may be anything."""
 
 
 def absolute(path: str, base: str, *, home: str = "") -> str:
@@ -80,11 +78,9 @@ def restricts(globs: Iterable[str], path: str, *, roots: Sequence[str], home: st
         return Certainty.YES if any(_match(parts, names) for parts in wanted) else Certainty.NO
     if len(path) > _MOST_CHARACTERS:
         return Certainty.PERHAPS
-    readings = _possible_names(path)
+    names = _possible_names(path)
     is_possible = any(
-        overlap(parts, reading, fits=lambda glob, name: may_be(name, glob), runs=("**",))
-        for parts in wanted
-        for reading in readings
+        overlap(parts, names, fits=lambda glob, name: may_be(name, glob), runs=("**",)) for parts in wanted
     )
     return Certainty.PERHAPS if is_possible else Certainty.NO
 
@@ -102,26 +98,16 @@ def is_above(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str
     return False
 
 
-def _possible_names(path: str) -> Sequence[Parts]:
-    """The names in a path of which only a part is known: what may hold slashes may be several names."""
+def _possible_names(path: str) -> Parts:
+    """The names in a path of which only a part is known: what may hold slashes may be any number of names."""
     names: list[str] = []
     for name in path.split("/"):
         if name == "..":
             # Nobody knows how many names there were before.
-            names = ["**"] if any(has_unknown_part(each) or each == "**" for each in names) else names[:-1]
+            names = ["**"] if "**" in names else names[:-1]
         elif name not in ("", "."):
-            names.append(name.casefold())
-    readings: list[Parts] = [()]
-    for name in names:
-        if name == ANY or (has_unknown_part(name) and len(readings) > _MOST_READINGS):
-            ways: Sequence[Parts] = [("**",)]
-        elif has_unknown_part(name):
-            head, _, tail = name.partition(ANY)
-            ways = [(name,), (head + ANY, "**", ANY + tail)]
-        else:
-            ways = [(name,)]
-        readings = [before + way for before in readings for way in ways]
-    return readings
+            names.append("**" if has_unknown_part(name) else name.casefold())
+    return tuple(names)
 
 
 @lru_cache(maxsize=4096)

@@ -30,6 +30,11 @@ MOST_LETTERS: Final = 20
 
 _VERSIONED: Final = re.compile(r"(python|pip|node)[\d.]+")
 _NUMBER: Final = re.compile(r"-\d+")
+_ADDRESS: Final = r"(?:\d+|\$|/[^/\\\[\n]*/)"
+_SED_SCRIPT: Final = re.compile(
+    rf"(?:{_ADDRESS}(?:,{_ADDRESS})?)?(?:[pdq=]|s([/|#,:@])(?:(?!\1)[^\\\[\n])*\1(?:(?!\1)[^\\\n])*\1[gpI0-9]*)"
+)
+"""One command that prints, deletes or replaces, in words that every sed takes apart alike."""
 
 
 class GivenFlag(NamedTuple):
@@ -204,27 +209,7 @@ class _CallReader:
             return f"{self._title} is given a setting"
         if self._name == "git" and any("::" in word for word in operands):
             return "git is given an address that it may run"
-        return _check_sed(self._flags, operands) if self._has("sed") else None
-
-
-_PIECE: Final = r"\\[^\n]|[^\\\[\n{0}]|\[[^\]\\\n{0}]+\]"
-_ADDRESS: Final = rf"(?:\d+|\$|/(?:{_PIECE.format('/')})*/)"
-_SUBSTITUTION: Final = "|".join(
-    rf"s{end}(?:{_PIECE.format(end)})*{end}(?:{_PIECE.format(end)})*{end}[gpI0-9]*"
-    for end in ("/", r"\|", "#", ",", ":", "@")
-)
-_SED_COMMAND: Final = re.compile(
-    rf"\s*+(?:{_ADDRESS}(?:,{_ADDRESS})?)?+\s*+!?(?:[pdq=]|{_SUBSTITUTION})\s*+(?:[;\n]|$)"
-)
-
-
-def _check_sed(flags: list[GivenFlag], operands: list[str]) -> str | None:
-    scripts = [flag.value or "" for flag in flags if flag.text in ("-e", "--expression")] or operands[:1]
-    for script in scripts:
-        at = 0
-        while at < len(script):
-            match = _SED_COMMAND.match(script, at)
-            if match is None:
-                return "sed's script may do more than print, delete and replace"
-            at = match.end()
-    return None
+        scripts = [flag.value or "" for flag in self._flags if flag.text in ("-e", "--expression")]
+        if self._has("sed") and not all(map(_SED_SCRIPT.fullmatch, scripts or operands[:1])):
+            return "sed's script may do more than print, delete and replace"
+        return None

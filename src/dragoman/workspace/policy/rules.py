@@ -267,25 +267,18 @@ def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
                 "\0" if name.strip(ANY + RUN) == "" and name else name for name in path.split("/")
             )
         certainty = max(certainty, globs.restricts(rule.path, path, roots=act.roots, home=act.home))
-        if certainty is Certainty.YES:
-            return certainty
-    if certainty is Certainty.NO and TOO_LARGE in act.doubts and not is_sure:
-        return Certainty.PERHAPS
-    if certainty is Certainty.NO and any(
-        globs.restricts(rule.path, path, roots=act.roots, home=act.home) is not Certainty.NO
-        for path in act.possible_places
-        if not is_sure or is_known(path)
-    ):
-        return Certainty.PERHAPS
-    if certainty is Certainty.NO and any(
-        globs.is_above(rule.path, path, roots=act.roots, home=act.home) for path in part.trees
-    ):
-        return Certainty.PERHAPS
-    return (
-        Certainty.PERHAPS
-        if certainty is Certainty.NO and not is_sure and act.changing_variables
-        else certainty
+    if certainty is not Certainty.NO:
+        return certainty
+    is_possible = (
+        (not is_sure and (TOO_LARGE in act.doubts or act.changing_variables))
+        or any(
+            globs.restricts(rule.path, path, roots=act.roots, home=act.home) is not Certainty.NO
+            for path in act.possible_places
+            if not is_sure or is_known(path)
+        )
+        or any(globs.is_above(rule.path, path, roots=act.roots, home=act.home) for path in part.trees)
     )
+    return Certainty.PERHAPS if is_possible else Certainty.NO
 
 
 class _Places:
