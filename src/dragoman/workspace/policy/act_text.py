@@ -6,7 +6,7 @@ cursor or turn writing around, is shown as an escape, so that what a person read
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from dragoman.schema import v1
@@ -39,7 +39,8 @@ def _lines(view: ActView) -> Iterator[str]:
     if view.command is not None:
         yield from ("Command:", *_indent_lines(view.command)) if view.command else ("Command: not told",)
         yield f"In: {_exact(view.folder)}{_OUTSIDE if view.is_folder_outside else ''}"
-    yield from _list("With variables:", view.variables)
+    if view.variables:
+        yield from ("With variables:", *(f"  {_exact(variable)}" for variable in view.variables))
     for place in view.places:
         yield f"Path: {_exact(place.path)}{_OUTSIDE if place.is_outside else ''}"
     for change in view.changes:
@@ -58,11 +59,6 @@ def _lines(view: ActView) -> Iterator[str]:
 
 def _exact(text: str) -> str:
     return sanitize_line(text, exact=True)
-
-
-def _list(head: str, items: Iterable[str]) -> Iterator[str]:
-    lines = [f"  {_exact(item)}" for item in items]
-    yield from (head, *lines) if lines else ()
 
 
 def _indent_lines(text: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.schema.codec import write
 from dragoman.workspace.policy.act import Act
-from dragoman.workspace.policy.changes import CHANGE_KEYS, FileChange, result_of
+from dragoman.workspace.policy.changes import CHANGE_KEYS, remarks_in, result_of
 from dragoman.workspace.policy.input_texts import COMMAND_KEYS, VARIABLE_KEYS, canonical_paths, unknown_texts
 from dragoman.workspace.policy.rules import parts_of
 from dragoman.workspace.policy.shell import UNTOLD
@@ -115,8 +115,11 @@ def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", a
         variables=tuple(each.partition("=")[0] if hides_values else each for each in act.variables),
         places=tuple(ShownPlace(path=path, is_outside=_is_outside(act, path)) for path in act.paths),
         changes=tuple(changes),
-        remarks=tuple(_remarks(call)),
-        input=(*(_input(name, value) for name, value in members.items()), *_attachments(call)),
+        remarks=() if call is None else tuple(remarks_in(call)),
+        input=(
+            *(ShownInput(name=str(name), text=_as_text(value)) for name, value in members.items()),
+            *_attachments(call),
+        ),
         unknown_texts=tuple(text for text in act.unknown_texts if text not in named_texts),
         doubts=tuple(dict.fromkeys(filter(None, (*act.doubts, *reasons, *disagreements)))),
         why=why,
@@ -150,7 +153,16 @@ def _changes(act: Act) -> tuple[list[ShownChange], list[str]]:
         if len(first) < len(ways) and result_of(ways, before) is None:
             disagreements.append(f"the agent shows the change of {path} in ways that may not agree")
             first = ways
-        shown |= dict.fromkeys(map(_shown_change, first))
+        shown |= dict.fromkeys(
+            ShownChange(
+                path=path,
+                old=change.old,
+                new=change.new if change.patch is None else None,
+                patch=change.patch,
+                everywhere=change.everywhere,
+            )
+            for change in first
+        )
     if "edit" in act.kinds:
         known_paths = {change.path for change in act.changes}
         unknown_paths = [path for path in act.real_paths or act.paths if path not in known_paths]
@@ -158,32 +170,12 @@ def _changes(act: Act) -> tuple[list[ShownChange], list[str]]:
     return list(shown), disagreements
 
 
-def _shown_change(change: FileChange) -> ShownChange:
-    if change.patch is not None:
-        return ShownChange(path=change.path, patch=change.patch)
-    return ShownChange(path=change.path, old=change.old, new=change.new, everywhere=change.everywhere)
-
-
-def _content(call: v1.ToolCallUpdate | None) -> Sequence[Any]:
-    return call.content if call is not None and isinstance(call.content, list) else ()
-
-
-def _remarks(call: v1.ToolCallUpdate | None) -> Iterator[str]:
-    for item in _content(call):
-        if isinstance(item, v1.Content) and isinstance(item.content, v1.TextContent):
-            yield item.content.text
-
-
 def _attachments(call: v1.ToolCallUpdate | None) -> Iterator[ShownInput]:
-    for item in _content(call):
+    for item in call.content if call is not None and isinstance(call.content, list) else ():
         inner = item.content if isinstance(item, v1.Content) else item
         if not isinstance(inner, v1.Diff | v1.TextContent):
             kind = inner.tag if isinstance(inner, Unknown) else inner.__struct_config__.tag
             yield ShownInput(name="It also shows", text=f"something of type {kind}")
-
-
-def _input(name: object, value: object) -> ShownInput:
-    return ShownInput(name=str(name), text=value if isinstance(value, str) else _json(value))
 
 
 def _members(act: Act, call: v1.ToolCallUpdate | None) -> Mapping[object, object]:
@@ -208,7 +200,9 @@ def _members(act: Act, call: v1.ToolCallUpdate | None) -> Mapping[object, object
     }
 
 
-def _json(value: object) -> str:
+def _as_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
 
 

@@ -26,6 +26,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from io import FileIO
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -170,8 +171,8 @@ class AuditLog:
     def append(self, line: AuditEntry) -> None:
         """Write one line; raises `OSError` if that is not possible."""
         entry = msgspec.json.encode(line)
-        with self._lock, self._open_locked() as descriptor, self._open_head() as head_descriptor:
-            head = _last_line(descriptor, read_head(os.read(head_descriptor, HEAD_BYTES)))
+        with self._lock, self._open_locked() as descriptor, self._open_head() as head_file:
+            head = _last_line(descriptor, read_head(head_file.read(HEAD_BYTES)))
             text = b'%b,"n":%d,"prev":"%b"}' % (entry[:-1], head.number + 1, head.digest.encode())
             byte_count = os.write(descriptor, text + b"\n")
             if byte_count != len(text) + 1:
@@ -179,17 +180,12 @@ class AuditLog:
                 os.write(descriptor, b"\n")
                 raise OSError("the audit log took only a part of a line")
             size = os.fstat(descriptor).st_size
-            os.lseek(head_descriptor, 0, os.SEEK_SET)
-            os.write(head_descriptor, write_head(AuditHead(head.number + 1, digest_of(text), size)))
+            head_file.seek(0)
+            head_file.write(write_head(AuditHead(head.number + 1, digest_of(text), size)))
 
-    @contextmanager
-    def _open_head(self) -> Iterator[int]:
+    def _open_head(self) -> FileIO:
         """Whoever has locked the log has it alone."""
-        descriptor = os.open(head_path(self.path), os.O_RDWR | os.O_CREAT | CAREFUL, 0o600)
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
+        return FileIO(os.open(head_path(self.path), os.O_RDWR | os.O_CREAT | CAREFUL, 0o600), "r+")
 
     @contextmanager
     def _open_locked(self) -> Iterator[int]:

@@ -62,7 +62,7 @@ def texts_in(call: v1.ToolCallUpdate) -> tuple[v1.Diff, ...]:
         diffs += [
             v1.Diff(path=change.path, new_text=change.new) for change in changes if change.patch is None
         ]
-    return (*diffs, *(v1.Diff(path="", new_text=text) for text in _texts(content)))
+    return (*diffs, *(v1.Diff(path="", new_text=text) for text in remarks_in(call)))
 
 
 def result_of(changes: Sequence[FileChange], before: str | None) -> str | None:
@@ -119,9 +119,10 @@ def _text(fields: Mapping[Any, Any], keys: Sequence[str]) -> str | None:
     return next((fields[key] for key in keys if isinstance(fields.get(key), str)), None)
 
 
-def _texts(content: Sequence[object]) -> list[str]:
+def remarks_in(call: v1.ToolCallUpdate) -> list[str]:
+    """What an agent says beside a call, as plain text."""
     return [
         item.content.text
-        for item in content
+        for item in (call.content if isinstance(call.content, list) else ())
         if isinstance(item, v1.Content) and isinstance(item.content, v1.TextContent)
     ]

@@ -29,7 +29,6 @@ import asyncio
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, Protocol
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -37,7 +36,15 @@ from msgspec import Struct
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.workspace.policy.forms import BadFormValue, Matches, Value, check_value, fields_of, required_in
+from dragoman.workspace.policy.forms import (
+    BadFormValue,
+    Matches,
+    Value,
+    check_value,
+    fields_of,
+    host_of,
+    required_in,
+)
 from dragoman.workspace.policy.forms import matches as matches_in_time
 
 _ACTIONS: Final = ("accept", "decline")
@@ -104,11 +111,7 @@ class FormAnswers(Struct, frozen=True, kw_only=True):
         return values
 
     def for_url(self, url: str) -> Literal["accept", "decline"] | None:
-        try:
-            host = urlsplit(url).hostname
-        except ValueError:
-            return None
-        return self.urls.get(host) if host else None
+        return self.urls.get(host_of(url) or "")
 
 
 class FormAsker(Protocol):

@@ -108,14 +108,10 @@ def merge_inputs(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Mapping
     merged = {**before, **after}
     for name in before.keys() & after.keys():
         if not _continues(before[name], after[name]):
-            earlier = f"{name} (said before)"
-            texts = [before[name], *_as_list(before.get(earlier))]
-            merged[earlier] = texts[:MOST_EARLIER]
+            earlier = before.get(f"{name} (said before)")
+            texts = [before[name], *(earlier if isinstance(earlier, list) else ())]
+            merged[f"{name} (said before)"] = texts[:MOST_EARLIER]
     return merged
-
-
-def _as_list(value: object) -> Sequence[object]:
-    return value if isinstance(value, list) else ()
 
 
 def _continues(before: object, after: object) -> bool:

@@ -127,7 +127,9 @@ class PermissionService:
         """Permit the use of something that is lent, or raise. `read_act` may wait for a disk."""
         requester = self._requester_of(session_id)
         async with self._judge.turnstile(session_id):
-            question = await asyncio.to_thread(self._judge_lent, read_act, requester)
+            question = await asyncio.to_thread(
+                lambda: self._judge_act(replace(read_act(), requester=requester), LENT_OPTIONS, None)
+            )
         if await self._answer(question) not in ("allow", "always"):
             raise policy_refusal()
 
@@ -147,9 +149,6 @@ class PermissionService:
         act = act_of_call(call, self._setting(session_id), session_id=session_id, known_call=known_call)
         act = replace(resolve(act), requester=requester)
         return self._judge_act(act, request.options, fold_calls(call, known_call))
-
-    def _judge_lent(self, read_act: Callable[[], Act], requester: str) -> _JudgedQuestion:
-        return self._judge_act(replace(read_act(), requester=requester), LENT_OPTIONS, None)
 
     def _judge_act(
         self, act: Act, options: Sequence[v1.PermissionOption], call: v1.ToolCallUpdate | None

@@ -30,7 +30,7 @@ from dragoman.workspace.policy.act import READS, Act
 from dragoman.workspace.policy.decision import STRICTNESS, Certainty, Outcome, PolicyDecision, strictest
 from dragoman.workspace.policy.globs import names_below
 from dragoman.workspace.policy.partial_words import ANY, RUN, is_known, may_be
-from dragoman.workspace.policy.rules import ActPart, PolicyRule, Relevance, parts_of, relevance
+from dragoman.workspace.policy.rules import ActPart, PolicyRule, parts_of, relevance
 
 _GUARDED: Final = """
     .dragoman .git .gitmodules .gitconfig .husky .githooks .pre-commit-config.yaml lefthook.yml .envrc .ssh
@@ -212,15 +212,16 @@ def _first_match(
                 outcome=rule.decision, rule=rule.label, why=_about(part, why), is_rule=True
             )
         if result.certainty is Certainty.PERHAPS and not doubt:
-            doubt = (_doubtful(rule, part, result),)
+            doubt = (
+                PolicyDecision(
+                    outcome="ask",
+                    rule=rule.label,
+                    why=_about(part, result.why or "it might mean this"),
+                    is_rule=True,
+                    needs_person=rule.decision == "deny",
+                ),
+            )
     return doubt, None
-
-
-def _doubtful(rule: PolicyRule, part: ActPart, relevance: Relevance) -> PolicyDecision:
-    why = _about(part, relevance.why or "it might mean this")
-    return PolicyDecision(
-        outcome="ask", rule=rule.label, why=why, is_rule=True, needs_person=rule.decision == "deny"
-    )
 
 
 def _stricter(layer: PolicyLayer, part: ActPart) -> Sequence[PolicyDecision]:
