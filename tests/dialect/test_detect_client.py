@@ -139,7 +139,7 @@ def test_a_client_that_says_nothing_of_itself_is_known_by_its_prompt() -> None:
     client = Listener("client").from_peer(UNNAMED, request(2, "session/new", {"cwd": "/"}))
     assert client.dialect is None
     assert [message["method"] for message in client.inside] == ["initialize", "session/new"]
-    client.from_peer(request(3, "session/prompt", {"sessionId": "s", "prompt": PROMPT}))
+    client = client.from_peer(request(3, "session/prompt", {"sessionId": "s", "prompt": PROMPT}))
     assert client.dialect == "v1"
     assert [message["method"] for message in client.inside] == ["session/prompt"]
 

@@ -13,7 +13,7 @@ import pytest
 
 from dragoman import Agent, Turn
 from dragoman.errors import JournalBusy
-from dragoman.journal import Entry
+from dragoman.journal import Entry, StreamInfo
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.engine.test_child_sessions import OPTIONS, of
 from tests.hub.sessions.agents import Gate
@@ -110,10 +110,10 @@ class LastWord(MemoryJournal):
             await self.may_tell.wait()
         return last
 
-    async def describe(self, stream: str, **fields: Any) -> None:
+    async def describe(self, stream: str, **fields: Any) -> StreamInfo:
         if not self.may_tell.is_set():
             raise JournalBusy("another process holds the journal")
-        await super().describe(stream, **fields)
+        return await super().describe(stream, **fields)
 
 
 async def test_a_child_whose_listing_could_not_be_written_hears_its_answer_after_a_crash(

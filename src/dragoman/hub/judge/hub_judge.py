@@ -107,13 +107,9 @@ class HubJudge:
         self._doubted: set[tuple[str, int]] = set()  # questions whose calls may have changed
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman judge")
 
-    def turnstile(self, session_id: str) -> asyncio.Lock:
-        """Held while something in a session is judged."""
-        return self._judge.turnstile(session_id)
-
-    def asking(self, session_id: str) -> asyncio.Lock:
-        """Held while a question of the hub's own is made ready: they are asked as they were judged."""
-        return self._judge.turnstile(f"{session_id} asks")
+    def turnstile(self, name: str) -> asyncio.Lock:
+        """Held while something in a session is judged, or made ready to be asked."""
+        return self._judge.turnstile(name)
 
     async def in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> Result:
         """Do something that may wait for a disk."""
@@ -410,7 +406,9 @@ class SessionAsker:
 
     async def ask(self, prompt: PermissionPrompt) -> PermissionChoice:
         async with waiting_for_people():
-            async with self._judge.asking(self._session.id):
+            async with self._judge.turnstile(
+                f"{self._session.id} asks"
+            ):  # they are asked as they were judged
                 params = await self._judge.in_thread(self._params, prompt)
             question = OpenQuestion(
                 act=prompt.act,

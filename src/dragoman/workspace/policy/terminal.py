@@ -136,13 +136,17 @@ _KINDS: Final = {
 }
 
 
-class TerminalAsker:
-    """An `Asker`. `lock` is shared with others that use the same terminal."""
+class _TerminalTalk:
+    """`lock` is shared with others that use the same terminal."""
 
     def __init__(self, lines: TerminalLines, *, write: Write, lock: asyncio.Lock | None = None) -> None:
         self._lines = lines
         self._write = write
         self._lock = lock or asyncio.Lock()
+
+
+class TerminalAsker(_TerminalTalk):
+    """An `Asker`."""
 
     async def ask(self, question: PermissionPrompt) -> str | None:
         async with self._lock:
@@ -186,13 +190,8 @@ class _FormStopped(Exception):
         self.response = response
 
 
-class TerminalForms:
-    """A `FormAsker`. `lock` is shared with others that use the same terminal."""
-
-    def __init__(self, lines: TerminalLines, *, write: Write, lock: asyncio.Lock | None = None) -> None:
-        self._lines = lines
-        self._write = write
-        self._lock = lock or asyncio.Lock()
+class TerminalForms(_TerminalTalk):
+    """A `FormAsker`."""
 
     async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse:
         async with self._lock:

@@ -45,12 +45,11 @@ class ToolCalls:
     def __init__(self) -> None:
         self._calls: OrderedDict[tuple[str, str], dict[str, bytes]] = OrderedDict()
         self._bytes = 0
-        self._has_forgotten = False
-        self._forgotten: set[int] | None = None
+        self._forgotten: set[int] | None = None  # most sessions forget nothing
 
     def __bool__(self) -> bool:
         """Whether anything was said."""
-        return bool(self._calls) or self._has_forgotten
+        return bool(self._calls) or self._forgotten is not None
 
     def on_update(self, notification: v1.SessionNotification) -> None:
         """For `Client.update`: called on the spot, and so before any request that came later."""
@@ -84,7 +83,6 @@ class ToolCalls:
         while len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES:
             key, oldest = self._calls.popitem(last=False)
             self._bytes -= sum(map(len, oldest.values()))
-            self._has_forgotten = True
             if self._forgotten is None or len(self._forgotten) >= MOST_IDS:
                 self._forgotten = set()
             self._forgotten.add(hash(key))
@@ -98,7 +96,7 @@ class ToolCalls:
         if fields is None and is_forgotten and _tells_what(call):
             return msgspec.structs.replace(unreadable, raw_input={"command": FORGOTTEN})
         if fields is None:
-            return unreadable if self._has_forgotten and not _tells_what(call) else None
+            return None if self._forgotten is None or _tells_what(call) else unreadable
         try:
             members = {member: Raw(value) for member, value in tuple(fields.items())}
             return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **members}), v1.ToolCallUpdate)
