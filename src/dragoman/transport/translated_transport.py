@@ -52,10 +52,6 @@ class RemovableInterpreter(Protocol):
     def is_transparent(self) -> bool: ...
 
 
-class FadingInterpreter(TransportInterpreter, RemovableInterpreter, Protocol):
-    """Both."""
-
-
 HOLD_SECONDS = 2.0
 """How long a close waits for a peer that must speak before it can be given the rest."""
 

@@ -26,9 +26,6 @@ FINAL = (-32002, -32003, -32602)
 """Answers that will be the same however often one asks: gone, forbidden, never heard of."""
 
 
-LOST = "Internal error: its node is lost; whether it was done is not known"
-
-
 class RoutedSession(Struct):
     """A session that the client has to do with."""
 

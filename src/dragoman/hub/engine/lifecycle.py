@@ -80,9 +80,8 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
         state = _restore_state(reading.state, originals, info)
         # Nobody forgets a session in the middle of something: whoever had it before is gone.
         is_unfinished = lease.is_taken_over or not state.is_calm or info.state in ("running", "waiting")
-        # A child is listed behind what happens in it: its agent may not have heard the last answer.
-        is_unfinished = is_unfinished or (process is not None and bool(state.parent))
-        unfinished_work = await read_unfinished(hub, state, process) if is_unfinished else None
+        is_child = process is not None and state.parent  # listed behind what happens in it
+        unfinished_work = await read_unfinished(hub, state, process) if is_unfinished or is_child else None
     except BaseException:
         await _give_up(hub, lease)
         raise

@@ -99,9 +99,8 @@ async def _open(hub: EngineHub, stream: str) -> bool:
     """
     try:
         session = await hub.session(stream, may_load=True)
-        for child in list(session.state.children.values()):
-            if child.id and session.process is not None and not await _open(hub, child.id):
-                return False
+        if session.process is not None:
+            return all([await _open(hub, child.id) for child in session.state.children.values() if child.id])
     except (ErrorAnswer, Elsewhere, JournalDamaged) as error:
         log.warning("session %s could not be opened again: %s", stream, error)
     except JournalError as error:

@@ -31,7 +31,7 @@ from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.act import Act, ActContext
-from dragoman.workspace.policy.act_reader import act_of_call, act_of_request, fold_calls
+from dragoman.workspace.policy.act_reader import act_of_call, act_of_request, act_of_server, fold_calls
 from dragoman.workspace.policy.act_view import lent_call, view_of
 from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import PolicyDecision
@@ -328,11 +328,15 @@ class HubJudge:
 
     # What clients bring along.
 
-    def decide_about_server(self, act: Act, *, cwd: str) -> PolicyDecision:
+    def decide_about_server(
+        self, server: Mapping[str, object], *, agent: str, cwd: str
+    ) -> tuple[Act, PolicyDecision]:
         """What the rules about MCP servers say of one that a client names; what none names is allowed. Called
         in a thread.
         """
-        return self._judge.decide(act, self._policy_in([cwd]).about_servers())
+        setting = ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
+        act = act_of_server(server, setting)
+        return act, self._judge.decide(act, self._policy_in([cwd]).about_servers())
 
     def settle_server(
         self,

@@ -12,7 +12,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Raw
 
@@ -26,14 +26,12 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import KEY_LENGTH, encode_json, value_of
 from dragoman.hub.session.state import new_state
 from dragoman.schema.codec import write
-from dragoman.workspace.policy.act import Act, ActContext
-from dragoman.workspace.policy.act_reader import act_of_server
+from dragoman.workspace.policy.act import Act
 from dragoman.workspace.policy.act_view import view_of
 from dragoman.workspace.policy.decision import PolicyDecision
-from dragoman.workspace.policy.judge import LENT_OPTIONS, with_real_paths
+from dragoman.workspace.policy.judge import LENT_OPTIONS
 from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.permission_prompt import PermissionChoice
-from dragoman.workspace.policy.policy_paths import policy_paths
 
 ASKING_KEY: Final = ASKING.ljust(KEY_LENGTH + 1, "-")
 """The key under which the journal lists them; it is longer than a client's may be."""
@@ -61,7 +59,7 @@ async def permit_servers(
     for server in servers if isinstance(servers, list) else []:
         if not isinstance(server, dict):
             continue
-        act, decision = await judge.in_thread(_decide, judge, server, agent=agent, cwd=cwd)
+        act, decision = await judge.in_thread(judge.decide_about_server, server, agent=agent, cwd=cwd)
         choice = PermissionChoice(
             option_id=choose_option("allow" if decision.outcome == "allow" else "deny", OPTIONS), by="policy"
         )
@@ -78,12 +76,6 @@ async def permit_servers(
         if decision.outcome != "allow":
             why = f"Forbidden: the MCP server {act.tool!r} is not permitted: {decision.why}"
             raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"})
-
-
-def _decide(judge: HubJudge, server: dict[str, Any], *, agent: str, cwd: str) -> tuple[Act, PolicyDecision]:
-    setting = ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
-    act = act_of_server(server, setting)
-    return act, judge.decide_about_server(act, cwd=cwd)
 
 
 async def _ask(

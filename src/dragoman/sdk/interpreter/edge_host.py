@@ -8,7 +8,7 @@ belongs to.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from dragoman.dialect.message import Message
 from dragoman.transport.contract import Transport
@@ -17,8 +17,6 @@ from dragoman.transport.translated_transport import TranslatedTransport, Transpo
 if TYPE_CHECKING:
     from dragoman.sdk.interpreter.client_tools.host import ClientTools
     from dragoman.sdk.interpreter.request_lending import Answer, RequestLending
-
-HostAnswer: TypeAlias = Message
 
 
 class EdgeHost:

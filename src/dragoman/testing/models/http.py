@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -102,10 +101,6 @@ class ModelConnection:
     def abort(self) -> None:
         """At once."""
         self._writer.transport.abort()
-
-    async def wait_for_writer(self) -> None:
-        with suppress(OSError):  # how it ended is the client's business
-            await self._writer.wait_closed()
 
     def _connection(self) -> str:
         return "keep-alive" if self.lasting else "close"
