@@ -157,12 +157,12 @@ class ConsentOracle(Oracle):
             self._find(f"the device {grant.name} is told {message['text']!r}")
         if "allow" in message and not may(grant, "approve"):
             self._find(f"the device {grant.name} has a ticket, and may not answer")
-        for live in list(hub.sessions.values()):
-            if live.root.id == session and message["about"].isdigit():
-                request = live.state.requests.get(int(message["about"]))
-                if request is not None and request.is_question:
-                    self.on_question(grant, live.id, _plain(request.params), "push")
-                    return
+        number = int(message["about"]) if message["about"].isdigit() else 0
+        lives = [live for live in hub.sessions.values() if live.root.id == session]
+        asked = [(live.id, request) for live in lives if (request := live.state.requests.get(number))]
+        # A session and its child may have a question of the same number: then nobody knows which it is.
+        if len(asked) == 1 and asked[0][1].is_question:
+            self.on_question(grant, asked[0][0], _plain(asked[0][1].params), "push")
 
     def on_ticket(self, secret: str) -> None:
         """A device may answer with it."""
