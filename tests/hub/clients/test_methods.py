@@ -123,10 +123,12 @@ async def test_the_key_of_a_prompt_looks_like_no_secret() -> None:
         client = await stage.client().begin()
         session = await client.new()
         for _ in range(5):
-            await client.answer(client.prompt(session, "words"))
+            await client.answer(client.prompt(session, "seldom said"))
         frames = [one.frame for one in await replayed(stage.journal, session)]
     assert sum(b'"key"' in frame for frame in frames) >= 10
     assert not any(map(has_frame_hint, frames)), "the journal would take each of them apart"
+    notes = [frame for frame in frames if frame.startswith(b'{"hub":"taken"')]
+    assert [note.count(b"seldom said") for note in notes] == [1] * 5, "each time is stored and searched"
 
 
 VALUES = st.recursive(
