@@ -13,14 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.journal import redaction
-from dragoman.journal.redaction import (
-    REDACTED,
-    TOGETHER,
-    TOGETHER_BYTES,
-    redact,
-    redact_all,
-    suspect_numbers,
-)
+from dragoman.journal.redaction import TOGETHER, TOGETHER_BYTES, redact, redact_all, suspect_numbers
+from dragoman.secrets.names import REDACTED
 from tests.every import every
 from tests.journal.plain_redaction import redact_plainly
 
