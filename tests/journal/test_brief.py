@@ -192,18 +192,22 @@ def test_what_is_open_is_told_last() -> None:
 def test_a_prompt_that_its_agent_never_got_is_told_as_such_and_one_taken_back_is_not() -> None:
     error = {"code": -32000, "message": "Authentication required"}
     brief = brief_of(
-        hub("taken", key="a", prompt=[text("reached")]),
+        hub("taken", key="a", params={"prompt": [text("reached")]}),
         prompt("reached"),
         hub("turn_ended", key="a", result={"stopReason": "end_turn"}),
         hub("queued", key="b", prompt=[text("taken back")]),
         hub("withdrawn", key="b"),
         hub("turn_ended", key="b", result={"stopReason": "cancelled"}),
-        hub("taken", key="c", prompt=[text("not reached")]),
+        hub("taken", key="c", params={"prompt": [text("not reached")]}),
         hub("turn_ended", key="c", error=error),
+        hub("taken", key="d", prompt=[text("of an older hub")]),
+        hub("turn_ended", key="d", error=error),
     )
     assert records(brief.text) == [
         {"session of": "first", "user": "reached"},
         {"user": "not reached", "delivered": False},
+        {"turn failed": "Authentication required"},
+        {"user": "of an older hub", "delivered": False},
         {"turn failed": "Authentication required"},
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import permutations, product
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.journal.redaction import REDACTED, TOGETHER, TOGETHER_BYTES, redact, redact_all
+from dragoman.journal import redaction
+from dragoman.journal.redaction import TOGETHER, TOGETHER_BYTES, redact, redact_all, suspect_numbers
+from dragoman.secrets.names import REDACTED
 from tests.every import every
 from tests.journal.plain_redaction import redact_plainly
 
@@ -349,3 +352,28 @@ def test_large_frames_among_small_ones_are_looked_at_as_each_alone() -> None:
     redacted_frames = redact_all(frames)
     assert redacted_frames == [redact(frame) for frame in frames]
     assert not any(key.encode() in frame for frame in redacted_frames)
+
+
+def test_frames_of_one_shape_are_searched_together_however_many_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searches: list[int] = []
+
+    def counted(parts: Sequence[bytes]) -> set[int]:
+        searches.append(len(parts))
+        return suspect_numbers(parts)
+
+    monkeypatch.setattr(redaction, "suspect_numbers", counted)
+    head, tail = b'{"method":"session/update","params":{"text":"', b'"}}'
+    frames = [b"%bword %d%b" % (head, number, tail) for number in range(4 * TOGETHER)]
+    redact_all(frames)
+    assert searches == [len(frames)]
+    searches.clear()
+    odd = b'{"jsonrpc":"2.0","method":"other"}'
+    key = "sk-ant-api03-" + "a1B2" * 20
+    mixed = [*frames, odd, head + key.encode() + tail, *frames]
+    redacted_frames = redact_all(mixed)
+    assert redacted_frames == [redact(frame) for frame in mixed]
+    assert not any(key.encode() in frame for frame in redacted_frames)
+    assert sum(searches) == len(mixed)
+    assert max(searches) <= TOGETHER, "one odd frame costs few others"

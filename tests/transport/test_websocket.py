@@ -17,7 +17,7 @@ from dragoman.testing.pace import deadline
 from dragoman.transport.contract import Transport, TransportLimits
 from dragoman.transport.messages import MessageTransport
 from dragoman.transport.websocket import hard_limit, open_websocket
-from dragoman.transport.websocket_server import AsgiWebSocket
+from dragoman.transport.websocket_server import AT_ONCE, AT_ONCE_BYTES, AsgiWebSocket
 from tests.transport.asgi_server import served
 
 
@@ -160,3 +160,10 @@ async def test_a_client_that_takes_lines_gets_many_messages_in_one_text() -> Non
     assert at_once == [b"\n".join(messages[:3])]
     await AsgiWebSocket(receive, send, batched_send=True).send(messages[:2])
     assert sent[-1]["many"] == messages[:2]
+    sent.clear()
+    mixed = [*messages, *large, *messages[:3], b"x" * AT_ONCE_BYTES, *large, *large, b"1"]
+    await AsgiWebSocket(receive, send, batched_send=True).send(mixed)
+    events = [event["many"] for event in sent]
+    assert [message for event in events for message in event] == mixed
+    assert all(len(event) <= AT_ONCE and sum(map(len, event[:-1])) < AT_ONCE_BYTES for event in events)
+    assert all(len(event) == AT_ONCE or sum(map(len, event)) >= AT_ONCE_BYTES for event in events[:-1])

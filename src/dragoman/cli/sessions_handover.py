@@ -104,7 +104,7 @@ async def _at_hub(args: argparse.Namespace) -> int:
     if args.prompt:
         params["text"] = args.prompt
     # With a key, a request that is sent again by whatever is in between is carried out once.
-    params["_meta"] = {"dragoman": {"key": uuid.uuid4().hex}}
+    params["_meta"] = {"dragoman": {"key": str(uuid.uuid4())}}
     async with open_hub(url, headers) as hub:
         answer = await hub.call("_dragoman/hub/handover", params)
     if args.json:

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import struct
 import zlib
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 from dragoman.journal.entry_runs import FrameLines, FrameRun, at_most
@@ -32,16 +34,15 @@ _WORD = 4
 def cut(frames: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     """Cut the frames of one run into rows. A frame that is worth deflating gets a row of its own."""
     sizes = list(map(len, frames))
-    if len(frames) <= MOST and max(sizes, default=0) < PACK_FROM and sum(sizes) <= MOST_BYTES:
-        yield frames  # nearly always
-        return
-    first = row_size = 0
-    for place, size in enumerate(sizes):
-        if place > first and (row_size + size > MOST_BYTES or size >= PACK_FROM or place - first >= MOST):
-            yield frames[first:place]
-            first, row_size = place, 0
-        row_size += size if size < PACK_FROM else MOST_BYTES
-    yield frames[first:]
+    if max(sizes, default=0) >= PACK_FROM:
+        sizes = [size if size < PACK_FROM else MOST_BYTES + 1 for size in sizes]
+    ends = list(accumulate(sizes, initial=0))
+    first = 0
+    while first < len(frames):
+        fitting = bisect_right(ends, ends[first] + MOST_BYTES, first) - 1
+        last = max(first + 1, min(fitting, first + MOST))
+        yield frames[first:last]
+        first = last
 
 
 def write_block(number: int, last: int, direction: int, time: float, frames: Sequence[bytes]) -> bytes:

@@ -241,7 +241,8 @@ class BriefFold:
         key = text_or_empty(note.get("key"))
         match note.get("hub"):
             case "taken" | "queued" | "edited":
-                self._waiting[key] = _prompt_text(note.get("prompt"))
+                words = note if "prompt" in note else dict_or_empty(note.get("params"))
+                self._waiting[key] = _prompt_text(words.get("prompt"))
             case "withdrawn":
                 self._waiting.pop(key, None)
             case "turn_ended":

@@ -68,12 +68,14 @@ def shape_of_both(frame: bytes, neighbour: bytes) -> FrameShape:
 
 def _are_strings(texts: Sequence[bytes]) -> bool:
     """Whether each is what may stand between the quotes of a string, though perhaps no UTF-8."""
+    text = b"".join(texts)
+    has_no_end = b'"' not in text and b"\\" not in text  # all of it can be read as one string
     try:
-        values = _read_values(b'["' + b'","'.join(texts) + b'"]')
+        values = _read_values(b'["' + (text if has_no_end else b'","'.join(texts)) + b'"]')
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False
     # A text may hold a quote that ends it. The lengths tell that none of them does.
-    return [len(value) - 2 for value in values] == list(map(len, texts))
+    return has_no_end or [len(value) - 2 for value in values] == list(map(len, texts))
 
 
 def is_utf8(text: bytes) -> bool:

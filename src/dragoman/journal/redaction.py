@@ -8,7 +8,7 @@ without a secret is returned as it is, unparsed. A secret that chunks of a strea
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice, repeat
@@ -21,7 +21,7 @@ from dragoman.secrets.names import REDACTED
 _MARK = REDACTED.encode()
 _BETWEEN = b'\0\n"'
 TOGETHER = 64
-"""Frames that are looked at in one go."""
+"""Frames that are looked at in one go where they are of several shapes: one odd frame costs few others."""
 
 TOGETHER_BYTES = 64 * 1024
 """Bytes that are looked at in one go; more of them no longer stay near the processor."""
@@ -59,25 +59,19 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
         return [how(frame) for frame in frames]
     shape = _common_shape(frames)
     redacted_frames: list[bytes] = []
-    for first in range(0, len(frames), TOGETHER):
-        for block in _cut(frames[first : first + TOGETHER]):
-            redacted_frames += _redact_block(block, shape)
+    for block in _cut(frames):
+        redacted_frames += _redact_block(block, shape)
     return redacted_frames
 
 
 def _cut(frames: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     """Blocks that reach the bound of bytes with their last frame, or do not reach it."""
-    if sum(map(len, frames)) <= TOGETHER_BYTES:  # nearly always
-        yield frames
-        return
-    first = size = 0
-    for place, frame in enumerate(frames, 1):
-        size += len(frame)
-        if size >= TOGETHER_BYTES:
-            yield frames[first:place]
-            first, size = place, 0
-    if first < len(frames):
-        yield frames[first:]
+    ends = list(accumulate(map(len, frames), initial=0))
+    first = 0
+    while first < len(frames):
+        last = bisect_left(ends, ends[first] + TOGETHER_BYTES, first + 1)
+        yield frames[first:last]
+        first = last
 
 
 @lru_cache(MOST_HEADS)
@@ -111,9 +105,11 @@ def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[
 
 
 def _redact_block(frames: Sequence[bytes], shape: FrameShape) -> Sequence[bytes]:
-    if is_plain_shape(shape) and (texts := shape.texts(frames)) is not None:
-        parts: Sequence[bytes] = texts
-    else:
+    parts = shape.texts(frames) if is_plain_shape(shape) else None
+    if parts is None and len(frames) > TOGETHER:
+        pieces = (frames[first : first + TOGETHER] for first in range(0, len(frames), TOGETHER))
+        return [frame for piece in pieces for frame in _redact_block(piece, shape)]
+    if parts is None:
         parts = list(map(bytes.removeprefix, frames, repeat(shape.head)))
     suspects = suspect_numbers(parts)
     if not suspects:

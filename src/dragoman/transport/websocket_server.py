@@ -8,7 +8,9 @@ ends the connection sets `farewell` before, to say why.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 from dragoman.errors import LinkClosed
@@ -177,14 +179,12 @@ class AsgiWebSocket:
 
 def _groups(messages: list[bytes]) -> Iterator[list[bytes]]:
     """The messages of each event."""
-    first = size = 0
-    for place, message in enumerate(messages, 1):
-        size += len(message)
-        if size >= AT_ONCE_BYTES or place - first >= AT_ONCE:
-            yield messages[first:place]
-            first, size = place, 0
-    if first < len(messages):
-        yield messages[first:]
+    ends = list(accumulate(map(len, messages), initial=0))
+    first = 0
+    while first < len(messages):
+        last = min(bisect_left(ends, ends[first] + AT_ONCE_BYTES, first + 1), first + AT_ONCE)
+        yield messages[first:last]
+        first = last
 
 
 def _join(messages: Sequence[bytes]) -> list[bytes]:

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from dragoman.hub.clients.methods import OF_AGENT
 from dragoman.hub.gate.admission import Grant, Scope
+from dragoman.secrets.frames import has_frame_hint
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged, text
+from tests.journal.streams import replayed
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]
 
@@ -114,6 +116,19 @@ async def test_a_token_without_any_scope_may_neither_look_nor_act() -> None:
                 -32003,
                 -32002,
             )
+
+
+async def test_the_key_of_a_prompt_looks_like_no_secret() -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        for _ in range(5):
+            await client.answer(client.prompt(session, "seldom said"))
+        frames = [one.frame for one in await replayed(stage.journal, session)]
+    assert sum(b'"key"' in frame for frame in frames) >= 10
+    assert not any(map(has_frame_hint, frames)), "the journal would take each of them apart"
+    notes = [frame for frame in frames if frame.startswith(b'{"hub":"taken"')]
+    assert [note.count(b"seldom said") for note in notes] == [1] * 5, "each time is stored and searched"
 
 
 VALUES = st.recursive(

@@ -11,6 +11,7 @@ from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.engine.stream_session import StreamSession
+from tests.journal.streams import replayed
 
 
 class CountingJournal(MemoryJournal):
@@ -69,4 +70,16 @@ async def test_requests_that_a_policy_decides_on_are_stored_a_few_at_a_time() ->
     await log.flush(20)
     assert session.stored == list(range(1, 101))
     assert max(journal.appends) == 2 * 32
+    await log.aclose()
+
+
+async def test_updates_that_wait_together_have_the_moment_of_the_first() -> None:
+    journal = MemoryJournal()
+    log = EntryLog(journal, StreamSession(), ownership=SoleOwnership(), last=0, log_round=LogRound())
+    for number, time in enumerate((1.0, 1.04, 1.06, 1.07, 2.0)):
+        log.add([NewEntry("to_client", (b'{"n":%d}' % number, b"{}"), time)])
+    await log.flush(20)
+    stored = await replayed(journal, "s")
+    assert [entry.frame for entry in stored[::2]] == [b'{"n":%d}' % number for number in range(5)]
+    assert [entry.time for entry in stored[::2]] == [1.0, 1.0, 1.06, 1.06, 2.0]
     await log.aclose()

@@ -7,7 +7,6 @@ ours (see `hub_methods` for those that are).
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -25,6 +24,7 @@ from dragoman.hub.clients.request_checks import (
     checked_cursor,
     checked_key,
     making_key,
+    new_key,
 )
 from dragoman.hub.clients.session_list import SessionList
 from dragoman.hub.clients.steering import STEER_MEMBERS, steer
@@ -369,7 +369,7 @@ class Methods:
             raise invalid_params("prompt is missing")
         check_no_child(session)
         given_key = checked_key(ours_in(params))
-        key, grant = given_key or uuid.uuid4().hex, client.grant
+        key, grant = given_key or new_key(), client.grant
         check_owner(session.lookups.owner_of(key) or session.state.owner_of(key), grant)
         follower = client.followers.get(session.id)
         if follower is None:

@@ -9,13 +9,12 @@ agent twice: whoever sends it again gets its outcome, also from a later hub.
 from __future__ import annotations
 
 import asyncio
-import uuid
 
 from msgspec import Raw
 
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.clients.client import ClientHub
-from dragoman.hub.clients.request_checks import check_no_child, checked_key
+from dragoman.hub.clients.request_checks import check_no_child, checked_key, new_key
 from dragoman.hub.engine.agent_answers import answer_within
 from dragoman.hub.engine.key_lookup import check_owner, prompt_refusal, read_steer_outcome
 from dragoman.hub.engine.live_session import LiveSession
@@ -51,7 +50,7 @@ async def steer(
         if outcome is not None:
             check_owner(outcome.by, grant)
             return _result(outcome)
-    key = given_key or uuid.uuid4().hex
+    key = given_key or new_key()
     check_owner(session.state.owner_of_steer(key), grant)
     try:
         async with asyncio.timeout(STEER_SECONDS):

@@ -7,11 +7,11 @@ nobody knows whether it was done, and the client is told so.
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 from msgspec import Raw, Struct
 
+from dragoman.hub.clients.request_checks import new_key
 from dragoman.hub.engine.bounds import size_of_request
 from dragoman.hub.engine.ports import Position
 from dragoman.hub.session.frames import encode_json, key_in, merge_ours, object_of, ours_in
@@ -97,7 +97,7 @@ def pending_request(
         ours = ours_in(params)
         key = key_in(ours)
         if not key and not ours.get("key"):  # one that is no key is refused by the node
-            key = uuid.uuid4().hex
+            key = new_key()
             members = merge_ours(members, {"key": key})
     size = sum(size_of_request(raw) for raw in params.values())
     return PendingRequest(request_id, method, members, session, node, key, size=size)

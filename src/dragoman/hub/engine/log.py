@@ -37,8 +37,10 @@ UNCOUNTED_BYTES = 16 * 1024
 PENDING_ENTRIES = 64
 """Updates that cost as much as an entry that is acted upon: a policy may have to decide on it."""
 
-MOMENT = 0.01
-"""Seconds in which what an agent says was said at one moment: what waits then is one run, and one row."""
+MOMENT = 0.05
+"""Seconds in which what an agent says was said at one moment: what waits then is one run, and one row. Only a
+hub that is behind has so much waiting; else each update has the moment in which it came.
+"""
 
 GATHER_SECONDS = 0.008
 """For so long after updates were stored, those of other sessions gather: half a frame of a screen, for one
