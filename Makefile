@@ -60,7 +60,7 @@ install = \
 	fi
 
 # What no test imports, and mypy, whose modules are machine code.
-UNUSED := /(pip|setuptools|pkg_resources|mypyc?|pydantic_ai/(realtime|ui)|playwright/async_api)/|/pygments/lexers/_(?!mapping)
+UNUSED := /(pip|setuptools|pkg_resources|mypyc?|pydantic/v1|pydantic_ai/(realtime|ui|durable_exec/.*)|playwright/async_api|openai/(types|resources)/(beta|admin|realtime|live|evals))/|/pygments/lexers/_(?!mapping)
 
 $(READY_PY): pyproject.toml
 	@echo "installing what development needs, which can take minutes"

@@ -29,7 +29,9 @@ import pytest_timeout  # type: ignore[import-untyped]
 sys.dont_write_bytecode = False
 
 import hypothesis  # noqa: E402  its modules are among them
+from hypothesis.internal import charmap  # noqa: E402
 from hypothesis.internal.conjecture import providers  # noqa: E402
+from hypothesis.internal.intervalsets import IntervalSet  # noqa: E402
 
 from dragoman.testing.pace import deadline, pace  # noqa: E402
 from tests import forks  # noqa: E402
@@ -56,6 +58,17 @@ hypothesis.settings.load_profile(PROFILE)
 # goes through tens of thousands for each new strategy: among so many, few examples have one that matters.
 if PROFILE == "ci":
     providers._get_local_constants = lambda: providers._local_constants
+
+# In a fresh checkout each worker would find out what UTF-8 can say, character by character, for seconds.
+UTF_8 = (IntervalSet([(0, 0xD7FF), (0xE000, sys.maxunicode)]), IntervalSet())
+find_intervals = charmap.intervals_from_codec
+
+
+def intervals_from_codec(codec: str) -> tuple[IntervalSet, IntervalSet]:
+    return UTF_8 if codec == "utf-8" else find_intervals(codec)
+
+
+charmap.intervals_from_codec = intervals_from_codec  # type: ignore[assignment]
 
 # Each client of a model reads the certificates of all authorities, hundreds of times, and each start of node
 # those that are added to its own. Nobody here speaks TLS.

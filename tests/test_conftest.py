@@ -11,7 +11,7 @@ import pytest
 import pytest_timeout  # type: ignore[import-untyped]
 
 from dragoman.testing.pace import patience
-from tests.conftest import FIRST, ROOT, Watchdog, children, guarded
+from tests.conftest import FIRST, ROOT, UTF_8, Watchdog, children, guarded
 
 
 async def test_a_task_left_behind_fails_the_test_and_is_ended() -> None:
@@ -109,3 +109,13 @@ def test_children_lists_running_and_unreaped_processes() -> None:
 
 def test_every_file_that_begins_first_is_there() -> None:
     assert [name for name in FIRST if not (ROOT / name).exists()] == []
+
+
+def test_hypothesis_knows_what_utf_8_can_say() -> None:
+    encodable, changed = UTF_8
+    text = "".join(map(chr, encodable))
+    assert text.encode("utf-8").decode("utf-8") == text
+    assert not changed.intervals
+    assert len(text) == sys.maxunicode + 1 - 0x800  # all but the halves of pairs
+    for half in "\ud800", "\udfff":
+        assert half not in text

@@ -8,6 +8,7 @@ If a later one does it in another way, nothing is found and the tests take some 
 from __future__ import annotations
 
 import ast
+import gc
 import importlib.util
 import multiprocessing
 import os
@@ -42,7 +43,7 @@ def is_new(path: Path) -> bool:
 def main() -> int:
     found = [path for kind in KINDS for path in (ROOT / "tests").rglob(kind) if SKIPPED not in path.parts]
     wanted = [path for path in found if is_new(path)]
-    with multiprocessing.Pool() as pool:
+    with multiprocessing.Pool(initializer=gc.disable) as pool:  # trees are no garbage as long as they are there
         pool.map(rewrite, wanted, chunksize=20)
     return 0
 

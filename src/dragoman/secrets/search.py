@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from dragoman.secrets.foreign import foreign_hint, foreign_spans
@@ -29,7 +29,7 @@ from dragoman.secrets.places import (
     manifest_spans,
     scheme_spans,
 )
-from dragoman.secrets.shapes import BEGIN, SHAPES, KnownShape
+from dragoman.secrets.shapes import BEGIN, SHAPES
 
 ROUNDS = 8
 """How often a text is searched again after something was taken out: what is left may make a new secret."""
@@ -67,25 +67,25 @@ class _Words(NamedTuple):
     """Those words by their first letters."""
     inner: re.Pattern[str]
     """A word within a secret."""
-    shapes: dict[str, list[KnownShape]]
 
 
 _FIRST = 4
 
+TOGETHER = 64
+"""Runs that are asked together which words they hold: a text may have thousands, and there are 200 words."""
+
 
 @functools.cache
 def _words() -> _Words:
-    shapes: dict[str, list[KnownShape]] = {}
     outer: dict[str, list[str]] = {}
     inner: set[str] = set()
     for shape in SHAPES:
-        shapes.setdefault(shape.word, []).append(shape)
         if shape.pattern.startswith(BEGIN + re.escape(shape.word)):
             outer.setdefault(shape.word[:_FIRST], []).append(shape.word)
         else:
             inner.add(shape.word)
     for begin, words in outer.items():  # `sk-a` of `sk-ant-` is `sk-`, too
-        words += [word for word in shapes if begin.startswith(word) and word not in words]
+        words += [one.word for one in SHAPES if begin.startswith(one.word) and one.word not in words]
     # A pattern that begins with one class of characters is the quickest: most places need no closer look.
     firsts = "".join(sorted({re.escape(word[0]) for word in inner}))
     inner_words = "|".join(f"(?<={re.escape(word[0])}){re.escape(word[1:])}" for word in sorted(inner))
@@ -94,7 +94,6 @@ def _words() -> _Words:
         re.compile(f"[^A-Za-z0-9]({begins})"),
         outer,
         re.compile(f"[{firsts}](?:{inner_words})"),
-        shapes,
     )
 
 
@@ -224,13 +223,14 @@ def shape_spans(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(*match.span("secret"), "private-key")
     if not _has_run(text) and not ("$" in text and _CRYPT.search(text)):
         return
-    words = _words()
-    for start, end in _candidates(text, words):
-        for word, shapes in words.shapes.items():
-            if text.find(word, start, end) >= 0:
-                for shape in shapes:
-                    for span in shape.spans(text, start, end):
-                        yield SecretSpan(*span, shape.kind)
+    candidates = _candidates(text, _words())
+    while some := list(islice(candidates, TOGETHER)):
+        joined = "\n".join(text[start:end] for start, end in some)
+        shapes = [shape for shape in SHAPES if shape.word in joined]
+        for start, end in some:
+            for shape in shapes:
+                for span in shape.spans(text, start, end):
+                    yield SecretSpan(*span, shape.kind)
 
 
 def _candidates(text: str, words: _Words) -> Iterator[tuple[int, int]]:
@@ -278,10 +278,11 @@ def _random_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
         match = _RANDOM.fullmatch(text, start, end)
         if match is None:
             continue
-        value = match["value"]
-        place = match.start("value")
-        first = max(text.rfind("\n", 0, place) + 1, place - _BESIDE_REACH)
-        own_name = _OWN_NAME.search(low, max(first, place - 40), place)
+        value, place = match["value"], match.start("value")
+        reach = max(0, place - _BESIDE_REACH)
+        first = max(text.rfind("\n", reach, place) + 1, reach)
+        near = low[max(first, place - 40) : place]
+        own_name = _OWN_NAME.search(near) if "=" in near or ":" in near else None
         if own_name is not None:
             is_key = own_name[1].endswith("key") and "pub" not in own_name[1] and len(value) >= LONG_KEY
         else:
