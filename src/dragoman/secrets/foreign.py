@@ -22,6 +22,12 @@ _SPELLINGS = {
     for spelling in (word, word.encode().decode("latin-1"), json.dumps(word)[1:-1])
 }
 _HINT = re.compile("|".join(map(re.escape, sorted(_SPELLINGS))))
+_ASCII_HINT = re.compile("w(?:ort|oord)")
+_ASCII_WORDS = ("senha", "heslo", "clave", "contrasena")
+_ASCII = bytes(range(128))
+_LETTERS = re.compile(
+    b"|".join(sorted({spelling.encode().translate(None, _ASCII) for spelling in _SPELLINGS} - {b""}))
+)
 _TOLD = re.compile(
     rf"(?:{'|'.join(WORDS)})[^:：=\n\"'`]{{0,25}}?"
     r"[\"'`]?\s*(?:[:：=]|\b(?:es|est|ist|lautet|is|é|è|je)\b:?|は|是|\s)\s*[\"'`«「]?\s*"
@@ -31,10 +37,13 @@ _TOLD = re.compile(
 
 def foreign_hint(low: str, stems: Sequence[str]) -> re.Match[str] | None:
     """Where such a word stands in a text in small letters, also as JSON or another encoding writes it."""
-    is_plain = low.isascii() and "\\u" not in low
-    if is_plain and "pass" not in stems and "wort" not in low and "woord" not in low:
-        return None
-    return _HINT.search(low)
+    is_plain = ("\\" not in low or "\\u" not in low) and not _ASCII_HINT.search(low)
+    if "pass" in stems:
+        is_plain = is_plain and "de passe" not in low and "de_passe" not in low
+    if is_plain and not low.isascii():
+        letters = low.encode(errors="replace").translate(None, _ASCII)
+        is_plain = not _LETTERS.search(letters) and not any(word in low for word in _ASCII_WORDS)
+    return None if is_plain else _HINT.search(low)
 
 
 def foreign_spans(low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:

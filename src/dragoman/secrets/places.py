@@ -17,10 +17,8 @@ _USER_INFO = re.compile(
 _DSN = re.compile(r"@(?:tcp|unix|udp)\(")
 
 
-def login_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+def login_spans(text: str) -> Iterator[tuple[int, int]]:
     """Passwords in addresses: `scheme://user:password@host`, `https://token@host`, `user:password@tcp(…)`."""
-    if "@" not in text:
-        return
     for scheme in _LOGIN.finditer(text):
         match = _USER_INFO.match(text, scheme.end())
         if match is None:
@@ -44,6 +42,7 @@ _WORD = r"(?P<secret>[^\s\"'`\\;|&<>]{1,1024}+)"
 _VALUE = rf"(?:{QUOTE})?{_WORD}"
 _LOGIN_PAIR = rf"(?:{QUOTE})?[^\s:\"'`\\]{{1,100}}:(?P<secret>[^\s\"'`\\]+)"
 _TWO_WORDS = rf"{QUOTE}[^\"'`\\\n]{{1,64}}{QUOTE}\s*,\s*{QUOTE}(?P<secret>[^\"'`\\\n]+)"
+_ECHO, _PIPE = r"echo (?:-\w+ +)?", rf"{QUOTE}?{SPACE}*\|{SPACE}*(?:sudo +)?"
 _ARGS = r"[^\n;|&]{0,300}?"
 
 
@@ -51,7 +50,7 @@ def _option(option: str, *, program: str = r"[\w-]*", gap: str = "+", value: str
     return rf"{program}{_ARGS}{SPACE}{option}{SPACE}{gap}{value}"
 
 
-_OPTION = re.compile("-[anpsuwx]")
+_OPTION = re.compile(r"""-(?:(?:(?<=[\s"'`,(\[-]-)|(?<=\\[nrt]-))[anpsuwx]|u(?=ser)|s(?=ecurestring))""")
 
 _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "-u": (
@@ -80,7 +79,10 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         (" -pw", rf" -pw{SPACE}+{_VALUE}"),
     ),
     "-n": (("ssh-keygen", _option("(?-i:-N)", program="ssh-keygen")),),
-    "-s": (("securestring", rf"(?<=convertto-)securestring{SPACE}+(?:-string{SPACE}+)?{_VALUE}"),),
+    "-s": (
+        ("echo ", rf"{_ECHO}{_VALUE}{_PIPE}sudo -S"),
+        ("securestring", rf"(?<=convertto-)securestring{SPACE}+(?:-string{SPACE}+)?{_VALUE}"),
+    ),
     "-x": (
         ("snmp", _option("(?-i:-A)", program=r"snmp\w*")),
         ("snmp", _option("(?-i:-X)", program=r"snmp\w*")),
@@ -101,13 +103,11 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             rf"(?:(?<=with )|(?<=set )|(?<=ypted ))password(?:{BREAK}|=)+n?{QUOTE}(?P<secret>[^\"'`\\]+)",
         ),
         ("login", rf"login{BREAK}+\S+{BREAK}+password{BREAK}+{_VALUE}"),
+        ("echo ", rf"{_ECHO}{_LOGIN_PAIR}{_PIPE}chpasswd"),
+        ("echo ", rf"{_ECHO}{_VALUE}{_PIPE}passwd --stdin"),
         ("requirepass", rf"requirepass{SPACE}+{_VALUE}"),
     ),
-    "auth": (
-        ("auth", rf"auth\w{{0,12}}(?:=|: *)?[(\[]\s*{_TWO_WORDS}"),
-        ("add-authtoken", rf"add-authtoken{SPACE}+{_VALUE}"),
-    ),
-    "cred": (("credential", rf"credentials?(?:\.basic)?\(\s*{_TWO_WORDS}"),),
+    "auth": (("add-authtoken", rf"add-authtoken{SPACE}+{_VALUE}"),),
     "secret": (
         ("secret", rf"secret{_ARGS}--value{SPACE}+{_VALUE}"),
         ("securestring", rf"securestring{_ARGS}--value{SPACE}+{_VALUE}"),
@@ -123,40 +123,34 @@ _NAMED_PLACES: tuple[tuple[str, str], ...] = (
 )
 """The same, with a name that must be a telling one."""
 
-_OTHER_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
-    ":": (
-        (":*:", r"(?::\*){1,2}:[^:\s]+:(?P<secret>[^\s:\"'`]+)(?!\S*:)"),
-        (":543", r":543\d:[^:\s]+:[^:\s]+:(?P<secret>[^\s\"'`]+)"),
+_OTHER_PLACES: tuple[tuple[str, str, str], ...] = (
+    ("_", " add_user ", rf" add_user {SPACE}*\S+{SPACE}+{_VALUE}"),
+    ("@", "sqlplus ", r"sqlplus +[\w.$]+/(?P<secret>[^\s@\"']+)@"),
+    ('"', "kty", rf"kty.{{0,900}}?\bd{QUOTE}{SPACE}{{0,2}}:{SPACE}{{0,2}}{QUOTE}(?P<secret>[\w-]{{20,}})"),
+    (
+        "'",
+        "identified ",
+        rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
     ),
-    "(": (
-        ("login(", rf"login\(\s*{_TWO_WORDS}"),
-        (" pdo(", rf" pdo\(\s*{QUOTE}[^\"'`\\\n]{{1,99}}{QUOTE}\s*,\s*{_TWO_WORDS}"),
-        ("connect", rf"connect\w{{0,12}}\((?:\s*{QUOTE}[^\"'`\\\n]{{1,99}}{QUOTE}\s*,)?\s*{_TWO_WORDS}"),
-    ),
-    "|": (
-        ("echo ", rf"echo (?:-\w+ +)?{_LOGIN_PAIR}{QUOTE}?{SPACE}*\|{SPACE}*(?:sudo +)?chpasswd"),
-        (
-            "echo ",
-            rf"echo (?:-\w+ +)?{_VALUE}{QUOTE}?{SPACE}*\|{SPACE}*(?:sudo +)?(?:sudo -S|passwd --stdin)",
-        ),
-    ),
-    "@": (("sqlplus ", r"sqlplus +[\w.$]+/(?P<secret>[^\s@\"']+)@"),),
-    "/": (
-        ("net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\]{{6,99}})(?= |$)"),
-        (" /rp ", rf" /rp {_VALUE}"),
-        (" /p:", rf" /p:{_VALUE}"),
-    ),
-    "_": ((" add_user ", rf" add_user {SPACE}*\S+{SPACE}+{_VALUE}"),),
-    '"': (("kty", rf"kty.{{0,900}}?\bd{QUOTE}{SPACE}{{0,2}}:{SPACE}{{0,2}}{QUOTE}(?P<secret>[\w-]{{20,}})"),),
-    "'": (
-        (
-            "identified ",
-            rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
-        ),
-    ),
-    "": ((" login", rf" login{SPACE}+(?P<secret>[a-f0-9]{{40}})\b"),),
-}
+    ("/", "net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\]{{6,99}})(?= |$)"),
+)
 """The same by a sign of the text. One sign is looked for in no time."""
+
+_LOGIN_CALL = rf"(?=\s{{0,9}}{QUOTE})(?:\s*{QUOTE}[^\"'`\\\n]{{1,99}}{QUOTE}\s*,)?\s*{_TWO_WORDS}"
+_LOGIN_HEAD = re.compile(
+    r"(?:pdo|log_?[io]n|sign_?in|connect\w{0,12}|auth\w{0,16}(?:=|: *)?|credentials?(?:\.basic)?)\Z", re.ASCII
+)
+
+_SIGN_PLACES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    # .pgpass
+    (":", re.compile(r":(?:543\d:[^:\s]+:[^:\s]+:|(?:\*:){1,2}[^:\s]+:(?![^\s:]*:))(?P<secret>[^\s\"'`]+)")),
+    # options of Windows
+    ("/", re.compile(rf"/(?<= /)(?:rp |p:){_VALUE}")),
+    # login("user", "…"), new PDO("address", "user", "…"), auth=("user", "…"), auth: ["user", "…"]
+    ("(", re.compile(rf"\({_LOGIN_CALL}")),
+    ("[", re.compile(rf"\[{_LOGIN_CALL}")),
+)
+"""The same, with a sign in them that is quicker to look for than any word."""
 
 
 @functools.cache
@@ -166,11 +160,18 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def command_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Secrets among the words of commands and statements."""
-    rows = list(_NAMED_PLACES if stems else ())
-    for sign, places in _OTHER_PLACES.items():
-        rows += places if sign in low else ()
-    for need in (*stems, *(set(_OPTION.findall(low)) if "-" in low else ())):
-        rows += _PLACES.get(need, ())
+    for sign, place in _SIGN_PLACES:
+        if sign in low:
+            for match in place.finditer(text):
+                at = match.start()
+                is_place = sign not in "([" or _LOGIN_HEAD.search(low, max(0, at - 32), at)
+                if is_place and not is_placeholder(match["secret"]):
+                    yield match.span("secret")
+    rows = [(word, pattern) for sign, word, pattern in _OTHER_PLACES if sign in low and word in low]
+    if stems:
+        rows += [row for row in _NAMED_PLACES if row[0] in low]
+    for need in (*stems, *_OPTION.findall(low)) if "-" in low else stems:
+        rows += [row for row in _PLACES.get(need, ()) if row[0] in low and row not in rows]
     for word, pattern in rows:
         at = low.find(word)
         while at >= 0:

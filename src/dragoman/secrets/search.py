@@ -14,7 +14,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -47,13 +47,15 @@ LEAST = 16
 """No secret that is known by its looks is shorter."""
 
 _RUN = b"a" * LEAST
-_RUN_TABLE = bytes(
-    97 if code < 128 and (chr(code).isalnum() or chr(code) in "_-") else 32 for code in range(256)
+_RUN_TABLE, _WIDE_TABLE = (
+    bytes(97 if code < 128 and (chr(code).isalnum() or chr(code) in signs) else 32 for code in range(256))
+    for signs in ("_-+/", "_-+/.~:$=,@%")
 )
-_MASK = bytes(
-    97 if code < 128 and (chr(code).isalnum() or chr(code) in "_./~:+$=,@%-") else 32 for code in range(256)
+_PLAIN_RUN = re.compile(
+    r"(?:(?:[A-Za-z]{0,15}+[_+/-]++)*+[A-Za-z]{0,15}+|[\d_+/-]*+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z"
 )
-_DIGIT = re.compile(r"\d", re.ASCII)
+"""Words that are joined, a date, a UUID: names and paths of code."""
+
 _CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$", re.ASCII)
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 
@@ -89,7 +91,15 @@ def _words() -> _Words:
     # A pattern that begins with one class of characters is the quickest: most places need no closer look.
     firsts = "".join(sorted({re.escape(word[0]) for word in inner}))
     inner_words = "|".join(f"(?<={re.escape(word[0])}){re.escape(word[1:])}" for word in sorted(inner))
-    begins = "|".join(map(re.escape, sorted(outer, reverse=True)))
+    # By their first letter: so most places need a look at few of them.
+    letters = {begin[0]: [word for word in outer if word[0] == begin[0]] for begin in sorted(outer)}
+    begins = "|".join(
+        re.escape(letter)
+        + "(?:"
+        + "|".join(re.escape(word[1:]) for word in sorted(words, reverse=True))
+        + ")"
+        for letter, words in letters.items()
+    )
     return _Words(
         re.compile(f"[^A-Za-z0-9]({begins})"),
         outer,
@@ -107,25 +117,25 @@ def hint_places(text: str) -> Iterator[int]:
     """Where something stands that needs a closer look. Cheap signs come before dear ones."""
     low = lower(text)
     stems = stems_of(low)
-    yield from (hint.start for hint in named_hints(text, low, stems))
-    if stems and "-" in text:
-        yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
-    if "secret" in stems and "kind: secret" in low:
-        yield low.index("kind: secret")
+    if stems:
+        yield from (hint.start for hint in named_hints(text, low, stems))
+        if "-" in text:
+            yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
+        if "secret" in stems and "kind: secret" in low:
+            yield low.index("kind: secret")
     if foreign := foreign_hint(low, stems):
         yield foreign.start()
-    for spans in (scheme_spans(text, low, stems), login_spans(text, low), command_spans(text, low, stems)):
-        yield from (start for start, _ in spans)
-    yield from (span.start for span in shape_spans(text))
-    if stems:
-        yield from (start for start, _ in _random_spans(text, low))
+    if "bearer" in low or "auth" in stems:
+        yield from (start for start, _ in scheme_spans(text, low, stems))
+    if "@" in text:
+        yield from (start for start, _ in login_spans(text))
+    yield from (start for start, _ in command_spans(text, low, stems))
+    runs = suspect_runs(text)
+    if runs or stems:
+        yield from (span.start for span in shape_spans(text, runs, stems))
+        yield from (start for start, _ in _random_spans(text, low, runs))
     if "\\" in text:
         yield from (escape.start() for escape in _ESCAPED.finditer(text))
-
-
-def _has_run(text: str) -> bool:
-    """Whether it has a long run of letters and digits, as keys are. Ordinary prose has none."""
-    return _RUN in text.encode("latin-1", "replace").translate(_RUN_TABLE)
 
 
 def lower(text: str) -> str:
@@ -139,16 +149,17 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
     """
     low = lower(text)
     stems = stems_of(low)
+    runs = suspect_runs(text)
     spans = [
-        *shape_spans(text),
+        *shape_spans(text, runs, stems),
         *(SecretSpan(*span, "named") for span in named_spans(text, low, stems, in_settings=in_settings)),
         *(SecretSpan(*span, "option") for span in flag_spans(text)),
         *(SecretSpan(*span, "header") for span in scheme_spans(text, low, stems)),
-        *(SecretSpan(*span, "login") for span in login_spans(text, low)),
+        *(SecretSpan(*span, "login") for span in login_spans(text)),
         *(SecretSpan(*span, "command") for span in command_spans(text, low, stems)),
         *(SecretSpan(*span, "named") for span in foreign_spans(low, stems)),
         *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
-        *(SecretSpan(*span, "random") for span in _random_spans(text, low)),
+        *(SecretSpan(*span, "random") for span in _random_spans(text, low, runs)),
     ]
     return merge(spans)
 
@@ -214,71 +225,76 @@ _PUTTY_KEY = re.compile(
 )
 
 
-def shape_spans(text: str) -> Iterator[SecretSpan]:
+def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) -> Iterator[SecretSpan]:
     """What is known by its looks alone."""
-    if "-" in text and "PRIVATE KEY" in text:
+    if "key" in stems and "PRIVATE KEY" in text:
         for match in _KEY_BLOCK.finditer(text):
             yield SecretSpan(*match.span(), "private-key")
-    if "-" in text and "Private-Lines:" in text:
+    if "key" in stems and "Private-Lines:" in text:
         for match in _PUTTY_KEY.finditer(text):
             yield SecretSpan(*match.span("secret"), "private-key")
-    if not _has_run(text) and not ("$" in text and _CRYPT.search(text)):
-        return
+    for start, end, word in _candidates(text, runs) if runs else ():
+        for shape in _words().shapes[word]:
+            for span in shape.spans(text, start, end):
+                yield SecretSpan(*span, shape.kind)
+
+
+def _candidates(text: str, runs: list[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
+    """The runs that may be secrets of a known shape, and the word of that shape."""
     words = _words()
-    for start, end in _candidates(text, words):
-        for word, shapes in words.shapes.items():
-            if text.find(word, start, end) >= 0:
-                for shape in shapes:
-                    for span in shape.spans(text, start, end):
-                        yield SecretSpan(*span, shape.kind)
-
-
-def _candidates(text: str, words: _Words) -> Iterator[tuple[int, int]]:
-    """The long runs of a text that may be secrets. They alone are searched, which is much cheaper."""
-    runs = list(_long_runs(text))
     joined = "\n".join(("", *(text[start:end] for start, end in runs)))
-    ends = list(accumulate(end - start + 1 for start, end in runs))
-    places = [match.start() for match in words.inner.finditer(joined)]
-    places += [
-        match.start(1)
-        for match in words.begin.finditer(joined)
-        if any(joined.startswith(word, match.start(1)) for word in words.outer[match[1]])
+    places = [
+        (match.start(1), word) for match in words.begin.finditer(joined) for word in words.outer[match[1]]
     ]
-    found = -1
+    places += [(match.start(), match[0]) for match in words.inner.finditer(joined)]
+    if places:
+        ends = list(accumulate(end - start + 1 for start, end in runs))
+        for place, word in sorted(places):
+            if joined.startswith(word, place):
+                yield *runs[bisect_right(ends, place)], word
+
+
+def suspect_runs(text: str) -> list[tuple[int, int]]:
+    """Where characters of which keys are made follow each other, but for names of several words."""
+    octets = text.encode("latin-1", "replace")
+    mask = octets.translate(_RUN_TABLE)
+    places = [match.start() for match in _CRYPT.finditer(text)] if "$" in text else []
+    end = 0
+    while (start := mask.find(_RUN, end)) >= 0:
+        end = mask.find(b" ", start) % (len(mask) + 1)
+        if not _PLAIN_RUN.match(text, start, end):
+            places.append(start)
+    if not places:
+        return []
+    wide = octets.translate(_WIDE_TABLE)
+    runs: list[tuple[int, int]] = []
     for place in sorted(places):
-        number = bisect_right(ends, place)
-        if number > found:
-            found = number
-            yield runs[number]
-
-
-def _long_runs(text: str) -> Iterator[tuple[int, int]]:
-    """Where characters of which keys are made follow each other."""
-    mask = text.encode("latin-1", "replace").translate(_MASK)
-    end = -1
-    while (start := mask.find(_RUN, end + 1)) >= 0:
-        end = mask.find(b" ", start)
-        end = len(mask) if end < 0 else end
+        if runs and place < runs[-1][1]:
+            continue
+        start, end = wide.rfind(b" ", 0, place) + 1, wide.find(b" ", place) % (len(mask) + 1)
         if start and text[start - 1] == "\\":  # the letter of an escape is none of the run
             start += 5 if text[start] == "u" else text[start] in "bfnrt"
-        yield start, end
+        runs.append((start, end))
+    return runs
 
 
 _RANDOM = re.compile(r"(?:[\w-]+=)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
-_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|(?<![a-z])key)s?\b", re.ASCII)
+_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|login|(?<![a-z])key)s?\b", re.ASCII)
 _BESIDE_REACH = 60
 LONG_KEY = 28
 _OWN_NAME = re.compile(r"""([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
 
 
-def _random_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+def _random_spans(text: str, low: str, runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """What a machine made, in the same line behind a telling word. A name of its own decides alone."""
-    for start, end in _long_runs(text):
+    for start, end in runs:
         start = 1 + max(start - 1, *(text.rfind(sign, start, end) for sign in ":,@"))
         match = _RANDOM.fullmatch(text, start, end)
         if match is None:
             continue
         value = match["value"]
+        if not _is_random(value):
+            continue
         place = match.start("value")
         first = max(text.rfind("\n", 0, place) + 1, place - _BESIDE_REACH)
         own_name = _OWN_NAME.search(low, max(first, place - 40), place)
@@ -287,17 +303,22 @@ def _random_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
         else:
             is_key = _BESIDE.search(low, first, place) is not None
         is_hash = low.startswith("commit", place - 7) or text[place - 1 : place] == "#"
-        if is_key and not is_hash and _is_random(value):
+        if is_key and not is_hash:
             yield match.span("value")
 
 
+_HEX = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}")
+_THREE_DIGITS = re.compile(r"(?:\D*\d){3}", re.ASCII)
+_FOUR_LETTERS = re.compile(r"(?:\d*\D){4}", re.ASCII)
+
+
 def _is_random(value: str) -> bool:
-    digits = sum(map(str.isdigit, value))
-    if digits < 3 or len(value) - digits < 4:
+    """Three digits at least, and either all hexadecimal or both small and capital letters."""
+    if not _THREE_DIGITS.match(value) or not _FOUR_LETTERS.match(value):
         return False
-    is_hex = re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value) is not None
-    is_mixed = any(map(str.islower, value)) and any(map(str.isupper, value))
-    return ((is_hex and len(value) >= 32) or is_mixed) and entropy(value) >= (3.0 if is_hex else 3.7)
+    if value.islower() or value.isupper():
+        return _HEX.fullmatch(value) is not None and entropy(value) >= 3.0
+    return entropy(value) >= 3.7
 
 
 def entropy(text: str) -> float:
