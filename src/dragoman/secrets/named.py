@@ -39,31 +39,50 @@ _WRAPPED = (
 _FOLLOW = (
     r"(?P<rest>[\w.-]{0,48}+)"
     r"(?:"
+    # <add key="Password" value="…">, {"name": "TOKEN", "value": "…"}, name: TOKEN with value: … below
+    rf"(?P<pair>(?:{QUOTE})?+{BREAK}{{0,40}}+(?:,|:|:?{SPACE}{{0,2}}\{{)?{BREAK}{{0,40}}+"
+    rf"(?:(?:type|description|sensitive|nullable|noecho)\b"
+    rf"(?:[^\n\\]|\\+[^n\\]){{0,80}}+{BREAK}{{1,40}}+){{0,3}}"
+    rf"(?:{QUOTE})?+(?:-value{SPACE}|(?:value|default)(?:{QUOTE})?+{SPACE}{{0,20}}+[:=]){SPACE}{{0,4}}+)"
     # password: str = "…", password string = "…", password = "…", "password": "…", password => "…", a || "…"
-    rf"(?P<sign>(?:{QUOTE})?+[\])*]{{0,2}}+{SPACE}{{0,20}}+(?:"
+    rf"|(?P<sign>(?:{QUOTE})?+[\])*]{{0,2}}+{SPACE}{{0,20}}+(?:"
     rf":{SPACE}{{0,2}}[&'\w.\[\]<>?| ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
     rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\|\|?|={{1,3}}(?![=>~])|:(?![:=])|->|→"
-    rf")\*{{0,2}}{SPACE}{{0,20}}(?:{BREAK}{{0,30}}+\(?{BREAK}{{0,30}}+(?={QUOTE}))?(?:{_WRAPPED}|<(?:b|code|strong|tt)>)?)"
-    # <add key="Password" value="…">, {"name": "TOKEN", "value": "…"}, name: TOKEN with value: … below
-    rf"|(?P<pair>(?:{QUOTE})?+{BREAK}{{0,40}}+(?:,|:{SPACE}{{0,2}}\{{)?{BREAK}{{0,40}}+"
-    rf"(?:{QUOTE})?+value(?:{QUOTE})?+{SPACE}{{0,4}}+[:=]{SPACE}{{0,4}}+)"
+    r"|\)?\.(?:type|fill|send_?keys|set_?value)\("
+    rf")\*{{0,2}}{SPACE}{{0,20}}(?:{BREAK}{{0,30}}+\(?{BREAK}{{0,30}}+(?={QUOTE}))?"
+    rf"(?:{_WRAPPED}|<(?:b|code|strong|tt)>)?)"
     # "password", "…"
     rf"|(?P<comma>{QUOTE}{BREAK}{{0,8}}+,{BREAK}{{0,8}}+(?={QUOTE}))"
     # setPassword("…"), .password("…")
     rf"|(?P<call>\({SPACE}{{0,4}}+(?={QUOTE}))"
     # the password is …
-    rf"|(?P<said>{SPACE}++(?:is|was|ist|lautet|es|est|to|from)(?: now| set to)?:?{SPACE}++"
+    rf"|(?P<said>{SPACE}++(?:is|was|are|ist|lautet|es|est|è|é|to|from|(?:used to|will|should) be)"
+    rf"(?: now| set to)?:?{SPACE}++"
     rf"(?=\S*[\d!#$%^&*]|{QUOTE}))"
     # password "…", {{password, "…"}}
     rf"|(?P<beside>,?{SPACE}++[bn]?(?={QUOTE}))"
+    # <password type="x">…</password>
+    rf"|(?P<tag>(?: [^<>\n]{{0,200}}+)?+(?:>|&gt;)(?:<!\[cdata\[|<value>)?|</key>{BREAK}{{0,40}}<string>)"
     # requirepass …, as a line of its own
     rf"|(?P<line>{SPACE}++(?=[^\s\"'`\\]{{6,128}};?(?:\s|\\+[nr]|\Z|\")))"
-    # <password type="x">…</password>
-    rf"|(?P<tag>(?: [^<>\n]{{0,200}}+)?+>(?:<!\[cdata\[|<value>)?|</key>{BREAK}{{0,40}}<string>)"
     r")"
 )
 
-STEMS = ("pass", "pw", "secret", "token", "key", "cred", "auth", "cookie", "sig", "otp", "sessid", "code=")
+STEMS = (
+    "pass",
+    "pw",
+    "secret",
+    "token",
+    "key",
+    "cred",
+    "auth",
+    "cookie",
+    "sig",
+    "otp",
+    "psk",
+    "sessid",
+    "code=",
+)
 """What telling names have in them; each of these is searched for by itself. The last two need an `=`."""
 
 _SCHEME = re.compile(
@@ -142,19 +161,21 @@ def name_start(low: str, at: int) -> int:
 
 def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> bool:
     before = text[start - 1 : start]
-    if match["tag"] is not None and before not in ("<", ":", ">"):
+    if match["tag"] is not None and before not in ("<", ":", ">", ";"):
         return False
     if match["line"] is not None and not _LINE_HEAD.search(text, max(0, start - 64), start):
         return False
     has_sign = match["sign"] is not None or match["tag"] is not None or match["said"] is not None
-    if is_telling(name) or (has_sign and name.lower() in ("pass", "pw", "otp", "totp", "_auth", "auth")):
+    if is_telling(name) or (
+        has_sign and name.lower() in ("pass", "pw", "psk", "otp", "totp", "_auth", "auth")
+    ):
         return match["call"] is None or is_telling(name.rpartition(".")[2])
     if before in ("?", "&"):
         return name.lower() in {"key", "sig", "auth", "pass", "pw", "jwt", "code", "signature"} or is_telling(
             f"x_{name}"
         )
     is_capital = name.isupper() and match["sign"] is not None
-    return is_capital and name_parts(name)[-1:] == ("key",) and len(name) > 4 and "PUBLIC" not in name
+    return is_capital and name.endswith(("_KEY", "PASS", "_B64")) and len(name) > 4 and "PUBLIC" not in name
 
 
 def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool) -> Iterator[tuple[int, int]]:
@@ -163,7 +184,7 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
         kind = hint.match.lastgroup or ""
         at = hint.match.end()
         if kind == "tag":
-            if text[hint.start - 1 : hint.start] in ("<", ":") or "<string>" in hint.match["tag"]:
+            if text[hint.start - 1 : hint.start] in ("<", ":", ";") or "<string>" in hint.match["tag"]:
                 yield from _tag_value(text, at, hint.name)
             continue
         last = name_parts(hint.name)[-1]
@@ -239,7 +260,12 @@ def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, quote: str) -> Doub
     is_constant = name.isupper() and (is_data or (kind == "comma" and len(value) >= 32))
     if is_shell or is_constant or (is_data and "phrase" in name.lower()):
         return Doubt.NONE
-    if sign and "==" not in sign and is_phrase(value) and not name.endswith("s"):
+    if (
+        (sign or kind in ("said", "beside"))
+        and "==" not in sign
+        and is_phrase(value)
+        and not name.endswith("s")
+    ):
         return Doubt.NONE
     is_code = "==" in sign or (kind == "comma" and not name.isupper())
     if is_code or kind == "said" or (kind == "beside" and quote != "'"):
@@ -283,6 +309,13 @@ def _bare_value(
         return  # a part of a longer name, such as those of cloud resources
     if name.lower() in ("_auth", "auth") and not is_login(text[at : at + 200].partition("\n")[0].strip()):
         return
+    line = _LINE.match(text, at)
+    is_own_line = (
+        kind == "sign" and text[max(text.rfind("\n", 0, hint.start), -1) + 1 : hint.start].strip() in _ALONE
+    )
+    if line and is_own_line and is_password(name) and is_phrase(line[0].partition(" #")[0].strip()):
+        yield at, at + len(line[0].partition(" #")[0].rstrip())
+        return
     pattern, doubt = _bare_place(text, at, hint, kind, in_settings=in_settings)
     value = pattern.match(text, at, at + LONGEST_VALUE)
     if value is None:
@@ -298,7 +331,12 @@ def _bare_value(
         (kind == "said" and doubt is Doubt.RANDOM)
         or "|" in sign
         or (pattern is _BARE_ENV and doubt is Doubt.WORD and word.isalnum() and word not in _TYPES)
-        or (is_password(name) and word.isalnum() and not word.isalpha())
+        or (
+            is_password(name)
+            and not word.isalpha()
+            and any(map(str.isalpha, word))
+            and (word.isalnum() or (sign == "=" and pattern is _BARE_ENV))
+        )
     )
     if word and not _names_the_name(word, name) and looks_secret(word, doubt, is_quoted=is_plain):
         yield at, at + len(word)
@@ -307,7 +345,23 @@ def _bare_value(
 _TYPES = frozenset(
     {"String", "Str", "Text", "Any", "Optional", "Buffer", "Bytes", "Char", "Vec", "Data", "NSString"}
 )
-_ALONE = ("", "-", "export", "set", "ENV", "ARG", "env", "+", "*", "- -", "declare -x", "$env:")
+_ALONE = (
+    "",
+    "-",
+    "export",
+    "set",
+    "ENV",
+    "ARG",
+    "env",
+    "+",
+    "*",
+    "- -",
+    "declare -x",
+    "$env:",
+    "#",
+    "//",
+    ";",
+)
 
 
 def _bare_place(
@@ -333,7 +387,7 @@ def _bare_place(
         return _BARE_ENV, Doubt.NONE
     if kind == "said":
         return _BARE_ENV, Doubt.RANDOM
-    if is_alone and _ends_line(text, at):
+    if is_alone and _ends_line(text, at) and ">" not in sign:
         return _BARE_ENV, Doubt.WORD if is_password(name) else Doubt.RANDOM
     return _BARE, Doubt.RANDOM
 
@@ -377,8 +431,10 @@ def _header_value(text: str, at: int, *, is_cookie: bool) -> Iterator[tuple[int,
 
 def _tag_value(text: str, at: int, name: str) -> Iterator[tuple[int, int]]:
     is_raw = text.endswith("[CDATA[", 0, at)
-    end = text.find("]]>" if is_raw else "<", at, at + LONGEST_VALUE)
-    if end > at and text.startswith(("</", "<!", "<\\/", "]]>"), end):
+    end = text.find(
+        "]]>" if is_raw else "&lt;" if text.endswith("&gt;", 0, at) else "<", at, at + LONGEST_VALUE
+    )
+    if end > at and text.startswith(("</", "<!", "<\\/", "]]>", "&lt;/"), end):
         value = text[at:end].strip()
         doubt = Doubt.WORD if is_password(name) else Doubt.RANDOM
         if value and not _names_the_name(value, name) and looks_secret(value, doubt, is_quoted=True):

@@ -209,10 +209,14 @@ def looks_secret(value: str, doubt: Doubt, *, is_quoted: bool) -> bool:
         return False
     if doubt is Doubt.NONE:
         return True
-    if len(value) < 4 or any(map(str.isspace, value)) or (not value.isascii() and doubt is Doubt.RANDOM):
+    if (
+        len(value) < 4
+        or any(map(str.isspace, value))
+        or not (value.isascii() or any(map(str.isdigit, value)))
+    ):
         return False
     if doubt is Doubt.WORD:
-        return value.isascii() and not _names_itself(value) and (is_quoted or not _is_code(value))
+        return not _names_itself(value) and (is_quoted or not _is_code(value))
     if (
         len(value) < 6
         or _ORDINARY.fullmatch(value)
@@ -255,7 +259,7 @@ def is_login(value: str) -> bool:
     return b":" in login and login.isascii() and login.decode("ascii").isprintable()
 
 
-_PHRASE = re.compile(r"[a-z0-9äöüß]{2,12}(?: [a-z0-9äöüß]{2,12}){1,7}")
+_PHRASE = re.compile(r"(?:[^\W_A-Z]{2,12}(?: [^\W_A-Z]{2,12}){1,11}|[^\W_]{2,15}(?: [^\W_]{2,15}){2,11})")
 _TEXT_WORDS = _words(
     """
     a an and any api are as at auth be but by can cannot change characters code confirm copy could current
@@ -271,4 +275,4 @@ _TEXT_WORDS = _words(
 
 def is_phrase(value: str) -> bool:
     """Whether it is some small words that nobody would write on a screen: a phrase to remember."""
-    return _PHRASE.fullmatch(value) is not None and _TEXT_WORDS.isdisjoint(value.split())
+    return _PHRASE.fullmatch(value) is not None and _TEXT_WORDS.isdisjoint(value.lower().split())

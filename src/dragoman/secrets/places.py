@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dragoman.secrets.named import BREAK, QUOTE, SPACE
-from dragoman.secrets.names import Doubt, is_login, is_placeholder, is_telling, looks_secret
+from dragoman.secrets.names import Doubt, is_login, is_password, is_placeholder, is_telling, looks_secret
 
 _LOGIN = re.compile(r":(?:\\{0,4}/){2}")
 _USER_INFO = re.compile(
@@ -41,13 +41,16 @@ _REAL = frozenset({"test", "foo", "bar", "user", "name", "login", "id"})
 _WORD = r"(?P<secret>[^\s\"'`\\;|&<>]{1,1024}+)"
 _VALUE = rf"(?:{QUOTE})?{_WORD}"
 _LOGIN_PAIR = rf"(?:{QUOTE})?[^\s:\"'`\\]{{1,100}}:(?P<secret>[^\s\"'`\\]+)"
-_TWO_WORDS = rf"{QUOTE}[^\"'`\\\n]{{1,64}}{QUOTE}\s*,\s*{QUOTE}(?P<secret>[^\"'`\\\n]+)"
+_TWO_WORDS = rf"{QUOTE}[^\"'`\\\n]{{1,64}}{QUOTE}\s*,\s*(?:some\(|b)?{QUOTE}(?P<secret>[^\"'`\\\n]+)"
 _ECHO, _PIPE = r"echo (?:-\w+ +)?", rf"{QUOTE}?{SPACE}*\|{SPACE}*(?:sudo +)?"
 _ARGS = r"[^\n;|&]{0,300}?"
 
 
+_SEPARATOR = rf"(?:{SPACE}|{QUOTE}{SPACE}{{0,2}},?{SPACE}{{0,2}}(?:\w{{1,3}}=)?{QUOTE})"
+
+
 def _option(option: str, *, program: str = r"[\w-]*", gap: str = "+", value: str = _VALUE) -> str:
-    return rf"{program}{_ARGS}{SPACE}{option}{SPACE}{gap}{value}"
+    return rf"{program}{_ARGS}{_SEPARATOR}{option}{_SEPARATOR}{gap}{value}"
 
 
 _OPTION = re.compile(r"""-(?:(?:(?<=[\s"'`,(\[-]-)|(?<=\\[nrt]-))[anpsuwx]|u(?=ser)|s(?=ecurestring))""")
@@ -92,10 +95,17 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("passwd", rf"passwd(?=[^\n]{{0,40}}<<<)[^\n]{{0,40}}<<<{SPACE}*{_LOGIN_PAIR}"),
         (
             "pass",
-            rf"pass(?:word|phrase|code|wort)\b[^:\n]{{1,80}}(?<!/):{SPACE}+(?P<random>[^\s\"'`\\]+)(?=\s*(?:\n|\\+[nr]|\"|\Z))",
+            rf"pass(?:word|phrase|code|wort)\b"
+            rf"(?:[^:\n]{{1,80}}(?<!/):{BREAK}+|:{SPACE}*(?:\n|\\+[nr]){BREAK}*|[^:\n\\]{{0,40}}\?{BREAK}+[^\n\\]{{0,40}}?: +)"
+            rf"`?(?P<random>[^\s\"'`\\]+)(?=`?{BREAK}*(?:\n|\\+[nr]|\"|\Z))",
+        ),
+        ("password", rf"password:?[\s\"'{{}};*\\]{{1,12}}send(?:line)? (?:-- )?{QUOTE}(?P<secret>[^\"\\]+)"),
+        (
+            "use ",
+            r"use [\"'`]?(?P<random>[^\s\"'`]+)[\"'`]? (?:as|for) (?:\w+ ){0,3}pass(?:word|phrase|code|wort)",
         ),
         ("--pass ", rf"--pass {_VALUE}"),
-        ("sshpass", rf"sshpass{SPACE}+-p{SPACE}*{_VALUE}"),
+        ("sshpass", _option("-p", program="sshpass", gap="*")),
         ("htpasswd", rf"htpasswd{SPACE}+-\w*b\w*{SPACE}+(?:-\w+{SPACE}+)?\S+{SPACE}+\S+{SPACE}+{_VALUE}"),
         ("pass:", rf"(?<!\w)pass:{_VALUE}"),
         (
@@ -107,7 +117,10 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("echo ", rf"{_ECHO}{_VALUE}{_PIPE}passwd --stdin"),
         ("requirepass", rf"requirepass{SPACE}+{_VALUE}"),
     ),
-    "auth": (("add-authtoken", rf"add-authtoken{SPACE}+{_VALUE}"),),
+    "auth": (
+        ("auth", rf"auth{SPACE}+plain{SPACE}+(?P<random>[\w+/=]{{8,}})"),
+        ("add-authtoken", rf"add-authtoken{SPACE}+{_VALUE}"),
+    ),
     "secret": (
         ("secret", rf"secret{_ARGS}--value{SPACE}+{_VALUE}"),
         ("securestring", rf"securestring{_ARGS}--value{SPACE}+{_VALUE}"),
@@ -123,6 +136,8 @@ _NAMED_PLACES: tuple[tuple[str, str], ...] = (
 )
 """The same, with a name that must be a telling one."""
 
+_MANY_WORDS = r"(?P<secret>[a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23})\b"
+
 _OTHER_PLACES: tuple[tuple[str, str, str], ...] = (
     ("_", " add_user ", rf" add_user {SPACE}*\S+{SPACE}+{_VALUE}"),
     ("@", "sqlplus ", r"sqlplus +[\w.$]+/(?P<secret>[^\s@\"']+)@"),
@@ -132,22 +147,46 @@ _OTHER_PLACES: tuple[tuple[str, str, str], ...] = (
         "identified ",
         rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
     ),
+    (
+        " ",
+        " code",
+        r"(?:(?<=verification)|(?<=one-time)|(?<=security)|(?<=recovery)|(?<=backup)|(?<=login)|(?<=device)"
+        r"|(?<=confirmation)|(?<=factor)|(?<=sms)|(?<=2fa)|(?<=mfa))"
+        rf" codes?(?: is| are|:|=|(?= \d{{6}}\b)){BREAK}+"
+        r"`?(?P<secret>(?=[A-Za-z-]{0,8}\d|[A-Z]{4}-)[A-Za-z0-9]{2,9}(?:-[A-Za-z0-9]{2,9}){0,3})\b",
+    ),
+    *(
+        (" ", word, rf"{word}[^\n:=]{{0,20}}?(?: is|:|=)(?:: )?{BREAK}*(?:{QUOTE})?{_MANY_WORDS}")
+        for word in ("phrase", "mnemonic")
+    ),
+    ("/", "hook", r"hook[\w./-]{0,60}/(?P<secret>(?=[A-Za-z/-]*\d)[\w/-]{16,})"),
     ("/", "net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\]{{6,99}})(?= |$)"),
 )
 """The same by a sign of the text. One sign is looked for in no time."""
 
-_LOGIN_CALL = rf"(?=\s{{0,9}}{QUOTE})(?:\s*{QUOTE}[^\"'`\\\n]{{1,99}}{QUOTE}\s*,)?\s*{_TWO_WORDS}"
-_LOGIN_HEAD = re.compile(
-    r"(?:pdo|log_?[io]n|sign_?in|connect\w{0,12}|auth\w{0,16}(?:=|: *)?|credentials?(?:\.basic)?)\Z", re.ASCII
+_LOGIN_CALL = rf"(?:\s*(?:{QUOTE}[^\"'`\\\n]{{0,99}}{QUOTE}|[\w.]{{1,64}}+)\s*,)?\s*{_TWO_WORDS}".replace(
+    "secret", "second"
 )
+_HEADS = {
+    "slash": re.compile(
+        r"\b(?:(?:log|sign)\w{0,4}[ -]?(?:in|on|into)|credentials?|wi-?fi)\b[^\n/]*\Z", re.ASCII
+    ),
+    "second": re.compile(
+        r"(?:pdo|mysqli|log_?[io]n|sign_?in|(?:connect|passw)\w{0,12}|auth\w{0,16}(?:=|: *)?"
+        r"|credentials?(?:\.basic)?)\Z",
+        re.ASCII,
+    ),
+}
 
 _SIGN_PLACES: tuple[tuple[str, re.Pattern[str]], ...] = (
     # .pgpass
     (":", re.compile(r":(?:543\d:[^:\s]+:[^:\s]+:|(?:\*:){1,2}[^:\s]+:(?![^\s:]*:))(?P<secret>[^\s\"'`]+)")),
     # options of Windows
-    ("/", re.compile(rf"/(?<= /)(?:rp |p:){_VALUE}")),
+    ("/", re.compile(rf"/(?<= /)(?:rp |p[: ]){_VALUE}")),
+    # log in as admin / …
+    ("/", re.compile(r"/(?<=[\w`] /) `?(?P<slash>(?=\S*\d)[^\s`]{6,64})")),
     # login("user", "…"), new PDO("address", "user", "…"), auth=("user", "…"), auth: ["user", "…"]
-    ("(", re.compile(rf"\({_LOGIN_CALL}")),
+    ("(", re.compile(rf"\({_LOGIN_CALL}", re.IGNORECASE)),
     ("[", re.compile(rf"\[{_LOGIN_CALL}")),
 )
 """The same, with a sign in them that is quicker to look for than any word."""
@@ -163,10 +202,12 @@ def command_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[i
     for sign, place in _SIGN_PLACES:
         if sign in low:
             for match in place.finditer(text):
-                at = match.start()
-                is_place = sign not in "([" or _LOGIN_HEAD.search(low, max(0, at - 32), at)
-                if is_place and not is_placeholder(match["secret"]):
-                    yield match.span("secret")
+                at, group = match.start(), match.lastgroup or ""
+                head = _HEADS.get(group)
+                if (head is None or head.search(low, max(0, at - 64), at)) and not is_placeholder(
+                    match[group]
+                ):
+                    yield match.span(group)
     rows = [(word, pattern) for sign, word, pattern in _OTHER_PLACES if sign in low and word in low]
     if stems:
         rows += [row for row in _NAMED_PLACES if row[0] in low]
@@ -254,3 +295,45 @@ def manifest_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
         for row in _ROW.finditer(text, *data.span("rows")):
             if not is_placeholder(row["secret"]):
                 yield row.span("secret")
+
+
+_CELL = re.compile(r"[\w\"'` .-]{1,48}\r?", re.ASCII)
+_RULE = re.compile(r"[|+:= \t\r-]*")
+LONGEST_TABLE_HEAD, LONGEST_TABLE = 400, 20_000
+
+
+def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The columns of tables whose heads are telling names: CSV, tabs, Markdown, what databases print."""
+    end = -1
+    for at in sorted(match.start() for stem in stems for match in re.finditer(stem, low)):
+        if at < end:
+            continue
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        head = text[start : max(end, start)]
+        sign = next((sign for sign in "\t|;," if sign in head), "")
+        if not sign or len(head) > LONGEST_TABLE_HEAD:
+            continue
+        cells = head.split(sign)
+        columns = [
+            (number, name)
+            for number, cell in enumerate(cells)
+            if is_telling(name := cell.strip()) and _CELL.fullmatch(cell)
+        ]
+        if columns:
+            yield from _column_spans(text, end + 1, sign, len(cells), columns)
+
+
+def _column_spans(
+    text: str, at: int, sign: str, width: int, columns: list[tuple[int, str]]
+) -> Iterator[tuple[int, int]]:
+    for line in text[at : at + LONGEST_TABLE].split("\n"):
+        cells = line.split(sign)
+        if len(cells) != width and not _RULE.fullmatch(line):
+            return
+        for number, name in columns if len(cells) == width else ():
+            value = cells[number].strip(" \t\r\"'`}]")
+            doubt = Doubt.WORD if is_password(name) and ", " not in line else Doubt.RANDOM
+            if looks_secret(value, doubt, is_quoted=doubt is Doubt.WORD):
+                start = at + len(sign.join(cells[:number])) + cells[number].index(value) + (number > 0)
+                yield start, start + len(value)
+        at += len(line) + 1

@@ -28,6 +28,7 @@ from dragoman.secrets.places import (
     login_spans,
     manifest_spans,
     scheme_spans,
+    table_spans,
 )
 from dragoman.secrets.shapes import BEGIN, SHAPES, KnownShape
 
@@ -123,6 +124,10 @@ def hint_places(text: str) -> Iterator[int]:
             yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
         if "secret" in stems and "kind: secret" in low:
             yield low.index("kind: secret")
+        lines = (
+            text.replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "') if "\\" in text else text
+        )
+        yield from (start for start, _ in table_spans(lines, low, stems))
     if foreign := foreign_hint(low, stems):
         yield foreign.start()
     if "bearer" in low or "auth" in stems:
@@ -158,6 +163,7 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
         *(SecretSpan(*span, "login") for span in login_spans(text)),
         *(SecretSpan(*span, "command") for span in command_spans(text, low, stems)),
         *(SecretSpan(*span, "named") for span in foreign_spans(low, stems)),
+        *(SecretSpan(*span, "table") for span in table_spans(text, low, stems)),
         *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
         *(SecretSpan(*span, "random") for span in _random_spans(text, low, runs)),
     ]
@@ -278,11 +284,11 @@ def suspect_runs(text: str) -> list[tuple[int, int]]:
     return runs
 
 
-_RANDOM = re.compile(r"(?:[\w-]+=)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
-_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|login|(?<![a-z])key)s?\b", re.ASCII)
+_RANDOM = re.compile(r"(?:[\w-]+=)?(?:0x)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
+_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|login|wallet|(?<![a-z])key)s?\b", re.ASCII)
 _BESIDE_REACH = 60
 LONG_KEY = 28
-_OWN_NAME = re.compile(r"""([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
+_OWN_NAME = re.compile(r"""(?<![\w.-])(?<![a-z] )([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
 
 
 def _random_spans(text: str, low: str, runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
