@@ -83,7 +83,7 @@ STEMS = (
     "sessid",
     "code=",
 )
-"""What telling names have in them; each of these is searched for by itself. The last two need an `=`."""
+"""What telling names have in them; each of these is searched for by itself. The last three need an `=`."""
 
 _SCHEME = re.compile(
     r"(?:bearer|basic|digest|token|api-?key|negotiate|ntlm|aws4-hmac-sha256|hawk|oauth|geniekey|key|splunk|bot|jwt"
@@ -121,7 +121,7 @@ def _follow() -> re.Pattern[str]:
 
 def stems_of(low: str) -> list[str]:
     """The stems that a text has. Without one, it has no telling name."""
-    return [stem for stem in (STEMS if "=" in low else STEMS[:-2]) if stem in low]
+    return [stem for stem in (STEMS if "=" in low else STEMS[:-3]) if stem in low]
 
 
 def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint]:

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from dragoman.secrets.named import BREAK, QUOTE, SPACE
+from dragoman.secrets.named import BREAK, LONGEST_HEAD, QUOTE, SPACE
 from dragoman.secrets.names import Doubt, is_login, is_password, is_placeholder, is_telling, looks_secret
 
 _LOGIN = re.compile(r":(?:\\{0,4}/){2}")
@@ -96,7 +96,8 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "pass",
             rf"pass(?:word|phrase|code|wort)\b"
-            rf"(?:[^:\n]{{1,80}}(?<!/):{BREAK}+|:{SPACE}*(?:\n|\\+[nr]){BREAK}*|[^:\n\\]{{0,40}}\?{BREAK}+[^\n\\]{{0,40}}?: +)"
+            rf"(?:[^:\n]{{1,80}}(?<!/):{BREAK}+|:{SPACE}*(?:\n|\\+[nr]){BREAK}*"
+            rf"|[^:\n\\]{{0,40}}\?{BREAK}+[^\n\\]{{0,40}}?: +)"
             rf"`?(?P<random>[^\s\"'`\\]+)(?=`?{BREAK}*(?:\n|\\+[nr]|\"|\Z))",
         ),
         ("password", rf"password:?[\s\"'{{}};*\\]{{1,12}}send(?:line)? (?:-- )?{QUOTE}(?P<secret>[^\"\\]+)"),
@@ -155,16 +156,14 @@ _OTHER_PLACES: tuple[tuple[str, str, str], ...] = (
         rf" codes?(?: is| are|:|=|(?= \d{{6}}\b)){BREAK}+"
         r"`?(?P<secret>(?=[A-Za-z-]{0,8}\d|[A-Z]{4}-)[A-Za-z0-9]{2,9}(?:-[A-Za-z0-9]{2,9}){0,3})\b",
     ),
-    *(
-        (" ", word, rf"{word}[^\n:=]{{0,20}}?(?: is|:|=)(?:: )?{BREAK}*(?:{QUOTE})?{_MANY_WORDS}")
-        for word in ("phrase", "mnemonic")
-    ),
+    (" ", "phrase", rf"phrase[^\n:=]{{0,20}}?(?: is|:|=)(?:: )?{BREAK}*(?:{QUOTE})?{_MANY_WORDS}"),
+    ("(", "connection(", rf"connection\([\w.]{{1,64}}+\s*,\s*{_TWO_WORDS}"),
     ("/", "hook", r"hook[\w./-]{0,60}/(?P<secret>(?=[A-Za-z/-]*\d)[\w/-]{16,})"),
     ("/", "net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\]{{6,99}})(?= |$)"),
 )
 """The same by a sign of the text. One sign is looked for in no time."""
 
-_LOGIN_CALL = rf"(?:\s*(?:{QUOTE}[^\"'`\\\n]{{0,99}}{QUOTE}|[\w.]{{1,64}}+)\s*,)?\s*{_TWO_WORDS}".replace(
+_LOGIN_CALL = rf"(?=\s{{0,9}}{QUOTE})(?:\s*{QUOTE}[^\"'`\\\n]{{0,99}}{QUOTE}\s*,)?\s*{_TWO_WORDS}".replace(
     "secret", "second"
 )
 _HEADS = {
@@ -299,28 +298,22 @@ def manifest_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
 
 _CELL = re.compile(r"[\w\"'` .-]{1,48}\r?", re.ASCII)
 _RULE = re.compile(r"[|+:= \t\r-]*")
-LONGEST_TABLE_HEAD, LONGEST_TABLE = 400, 20_000
+LONGEST_TABLE = 20_000
 
 
 def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
     """The columns of tables whose heads are telling names: CSV, tabs, Markdown, what databases print."""
-    end = -1
-    for at in sorted(match.start() for stem in stems for match in re.finditer(stem, low)):
-        if at < end:
-            continue
-        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-        head = text[start : max(end, start)]
-        sign = next((sign for sign in "\t|;," if sign in head), "")
-        if not sign or len(head) > LONGEST_TABLE_HEAD:
-            continue
-        cells = head.split(sign)
-        columns = [
-            (number, name)
-            for number, cell in enumerate(cells)
-            if is_telling(name := cell.strip()) and _CELL.fullmatch(cell)
-        ]
-        if columns:
-            yield from _column_spans(text, end + 1, sign, len(cells), columns)
+    for stem in stems:
+        end = 0
+        while (at := low.find(stem, end)) >= 0 and (end := text.find("\n", at)) >= 0:
+            head = text[max(text.rfind("\n", 0, at) + 1, at - LONGEST_HEAD) : end]
+            sign = next((sign for sign in "\t|;," if sign in head), "")
+            cells = head.split(sign) if sign else []
+            columns = [
+                (n, cell) for n, cell in enumerate(cells) if _CELL.fullmatch(cell) and is_telling(cell)
+            ]
+            if columns:
+                yield from _column_spans(text, end + 1, sign, len(cells), columns)
 
 
 def _column_spans(

@@ -53,7 +53,8 @@ _RUN_TABLE, _WIDE_TABLE = (
     for signs in ("_-+/", "_-+/.~:$=,@%")
 )
 _PLAIN_RUN = re.compile(
-    r"(?:(?:[A-Za-z]{0,15}+[_+/-]++)*+[A-Za-z]{0,15}+|[\d_+/-]*+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z"
+    r"(?:(?:[A-Za-z]{0,15}+[_+/-]++)*+[A-Za-z]{0,15}+|[a-z]{0,15}+(?:[A-Z]{1,5}[a-z]{1,14}+)*+[A-Z]{0,4}+"
+    r"|[\d_+/-]*+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z"
 )
 """Words that are joined, a date, a UUID: names and paths of code."""
 
