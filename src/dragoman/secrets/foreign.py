@@ -22,7 +22,7 @@ _SPELLINGS = {
     for spelling in (word, word.encode().decode("latin-1"), json.dumps(word)[1:-1])
 }
 _HINT = re.compile("|".join(map(re.escape, sorted(_SPELLINGS))))
-_ASCII_HINT = re.compile("w(?:ort|oord)")
+_ASCII_HINT, _FRENCH = re.compile("w(?:ort|oord)"), re.compile("mot[ _]de")
 _ASCII_WORDS = ("senha", "heslo", "clave", "contrasena")
 _ASCII = bytes(range(128))
 _LETTERS = re.compile(
@@ -37,13 +37,13 @@ _TOLD = re.compile(
 
 def foreign_hint(low: str, stems: Sequence[str]) -> re.Match[str] | None:
     """Where such a word stands in a text in small letters, also as JSON or another encoding writes it."""
-    is_plain = ("\\" not in low or "\\u" not in low) and not _ASCII_HINT.search(low)
-    if "pass" in stems:
-        is_plain = is_plain and "de passe" not in low and "de_passe" not in low
-    if is_plain and not low.isascii():
+    is_hinted: object = (
+        ("\\" in low and "\\u" in low) or _ASCII_HINT.search(low) or ("pass" in stems and _FRENCH.search(low))
+    )
+    if not is_hinted and not low.isascii():
         letters = low.encode(errors="replace").translate(None, _ASCII)
-        is_plain = not _LETTERS.search(letters) and not any(word in low for word in _ASCII_WORDS)
-    return None if is_plain else _HINT.search(low)
+        is_hinted = bool(_LETTERS.search(letters)) or any(word in low for word in _ASCII_WORDS)
+    return _HINT.search(low) if is_hinted else None
 
 
 def foreign_spans(low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:

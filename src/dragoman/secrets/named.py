@@ -25,8 +25,8 @@ from dragoman.secrets.names import (
 
 LONGEST_NAME = 64
 LONGEST_VALUE = 4096
+# So much of a line before a name is looked at.
 LONGEST_HEAD = 200
-"""So much of a line before a name is looked at."""
 
 SPACE = r"(?:[ \t]|\\+t)"
 BREAK = r"(?:[ \t\r\n]|\\+[nrt])"
@@ -68,6 +68,7 @@ _FOLLOW = (
     r")"
 )
 
+# What telling names have in them; each of these is searched for by itself. The last three need an `=`.
 STEMS = (
     "pass",
     "pw",
@@ -83,7 +84,6 @@ STEMS = (
     "sessid",
     "code=",
 )
-"""What telling names have in them; each of these is searched for by itself. The last three need an `=`."""
 
 _SCHEME = re.compile(
     r"(?:bearer|basic|digest|token|api-?key|negotiate|ntlm|aws4-hmac-sha256|hawk|oauth|geniekey|key|splunk|bot|jwt"
@@ -97,8 +97,8 @@ _BARE = re.compile(r"(?:[^\s\"'`\\;&|,<>(){}\[\]]++|\\/){1,64}+")
 _BARE_SETTING = re.compile(r"[^;\s\"'`\\]+")
 _BARE_QUERY = re.compile(r"(?:[^\s\"'`\\&#<>;)\]]++|\\/){1,64}+")
 _LINE = re.compile(r"[^\r\n\"'`\\<>]+")
+# None of them stands before `password=…` in logs and commands.
 _CODE_SIGNS = re.compile(r"[(){}\[\]<>;+]|\b(?:let|var|const|if|def|my|local|final)\b", re.ASCII)
-"""None of them stands before `password=…` in logs and commands."""
 
 _LAST_SETTING = re.compile(r"[\w ]+=[^;=\n]*;[ \t]*$")
 _BLOCK = re.compile(
@@ -201,9 +201,8 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
 
 
 _QUOTES = re.compile(r"""(\\*)(["'`])""")
-_DATA_QUOTES = ('"', "'")
+# What data have behind such names that is no secret: a word, words, a dotted name.
 _LABEL = re.compile(r"[^\W\d]*|.*\s.*|[.:/]?[\w-]+(?:[.:/][\w-]+)+|[a-zA-Z]+(?:[-_][a-zA-Z]+)+")
-"""What data have behind such names that is no secret: a word, words, a dotted name."""
 _CALL_END = re.compile(rf"{QUOTE}{SPACE}{{0,4}}\)")
 
 
@@ -251,7 +250,7 @@ def _quoted_value(
 def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, quote: str) -> Doubt | None:
     """How much a value in quotes must look like a secret, by its name and notation; None if it is none."""
     name, sign = hint.name, hint.match["sign"] or ""
-    is_data = sign.lstrip("\\")[:1] in _DATA_QUOTES and ":" in sign
+    is_data = sign.lstrip("\\")[:1] in ('"', "'") and ":" in sign
     if is_data and "." in name and value.isalpha():
         return None  # a translation
     if name.lower() in ("_auth", "auth"):
@@ -284,9 +283,8 @@ _LINE_HEAD = re.compile(
 def _line_value(text: str, at: int, hint: NamedHint) -> Iterator[tuple[int, int]]:
     """A name, a space and a value, which are all of a line."""
     value = _LINE_VALUE.match(text, at)
-    if value is None or _names_the_name(value[1], hint.name) or not any(map(str.isdigit, value[1])):
-        return
-    if looks_secret(value[1], Doubt.RANDOM, is_quoted="_" not in value[1]):
+    is_value = value and not _names_the_name(value[1], hint.name) and any(map(str.isdigit, value[1]))
+    if value and is_value and looks_secret(value[1], Doubt.RANDOM, is_quoted="_" not in value[1]):
         yield value.span(1)
 
 
@@ -309,13 +307,15 @@ def _bare_value(
         return  # a part of a longer name, such as those of cloud resources
     if name.lower() in ("_auth", "auth") and not is_login(text[at : at + 200].partition("\n")[0].strip()):
         return
-    line = _LINE.match(text, at)
-    is_own_line = (
-        kind == "sign" and text[max(text.rfind("\n", 0, hint.start), -1) + 1 : hint.start].strip() in _ALONE
+    first = max(
+        text.rfind("\n", max(0, hint.start - LONGEST_HEAD), hint.start) + 1, hint.start - LONGEST_HEAD
     )
-    if line and is_own_line and is_password(name) and is_phrase(line[0].partition(" #")[0].strip()):
-        yield at, at + len(line[0].partition(" #")[0].rstrip())
-        return
+    if kind == "sign" and is_password(name) and text[first : hint.start].strip() in _ALONE:
+        line = _LINE.match(text, at, at + LONGEST_HEAD)
+        phrase = line[0].partition(" #")[0].rstrip() if line else ""
+        if is_phrase(phrase):
+            yield at, at + len(phrase)
+            return
     pattern, doubt = _bare_place(text, at, hint, kind, in_settings=in_settings)
     value = pattern.match(text, at, at + LONGEST_VALUE)
     if value is None:
@@ -342,6 +342,8 @@ def _bare_value(
         yield at, at + len(word)
 
 
+# One word comes, and then the line is over.
+_ENDS_LINE = re.compile(r"[^\s\"'`,;{}()\[\]\\]+[ \t\r]*(?:\n|\\n|\Z|#)")
 _TYPES = frozenset(
     {"String", "Str", "Text", "Any", "Optional", "Buffer", "Bytes", "Char", "Vec", "Data", "NSString"}
 )
@@ -387,15 +389,9 @@ def _bare_place(
         return _BARE_ENV, Doubt.NONE
     if kind == "said":
         return _BARE_ENV, Doubt.RANDOM
-    if is_alone and _ends_line(text, at) and ">" not in sign:
+    if is_alone and _ENDS_LINE.match(text, at) and ">" not in sign:
         return _BARE_ENV, Doubt.WORD if is_password(name) else Doubt.RANDOM
     return _BARE, Doubt.RANDOM
-
-
-def _ends_line(text: str, at: int) -> bool:
-    """Whether one word comes, and then the line is over."""
-    match = re.compile(r"[^\s\"'`,;{}()\[\]\\]+[ \t\r]*(?:\n|\\n|\Z|#)").match(text, at)
-    return match is not None
 
 
 _COOKIE = re.compile(r"""[\w.%-]+=["']?(?P<secret>[^\s;"'`\\<>]+)""", re.ASCII)
@@ -407,9 +403,12 @@ def _header_value(text: str, at: int, *, is_cookie: bool) -> Iterator[tuple[int,
     start = opening.end() if opening else at
     if is_cookie:
         line_end = text.find("\n", start)
-        for cookie in _COOKIE.finditer(text, start, len(text) if line_end < 0 else line_end):
-            if looks_secret(cookie["secret"], Doubt.RANDOM, is_quoted=True):
-                yield cookie.span("secret")
+        cookies = _COOKIE.finditer(text, start, len(text) if line_end < 0 else line_end)
+        yield from (
+            cookie.span("secret")
+            for cookie in cookies
+            if looks_secret(cookie["secret"], Doubt.RANDOM, is_quoted=True)
+        )
         return
     line = _LINE.match(text, start)
     if line is None:

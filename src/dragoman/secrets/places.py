@@ -14,26 +14,17 @@ _USER_INFO = re.compile(
     r"(?P<user>[^\s/\"'`\\:@<>{}()\[\]]{0,200})(?::(?P<secret>(?:[^\s/\"'`\\@<>]|\\/){1,500}))?@(?=[\w\[$%{-])",
     re.ASCII,
 )
-_DSN = re.compile(r"@(?:tcp|unix|udp)\(")
 
 
 def login_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Passwords in addresses: `scheme://user:password@host`, `https://token@host`, `user:password@tcp(…)`."""
+    """Passwords in addresses: `scheme://user:password@host`, `https://token@host`."""
     for scheme in _LOGIN.finditer(text):
         match = _USER_INFO.match(text, scheme.end())
-        if match is None:
-            continue
-        if match["secret"] is not None:
-            secret = match["secret"]
+        if match and (secret := match["secret"]):
             if not is_placeholder(secret) or secret.lower() in _REAL:
                 yield match.span("secret")
-        elif len(match["user"]) >= 16 and looks_secret(match["user"], Doubt.RANDOM, is_quoted=True):
+        elif match and len(match["user"]) >= 16 and looks_secret(match["user"], Doubt.RANDOM, is_quoted=True):
             yield match.span("user")
-    if "(" in text:
-        for place in _DSN.finditer(text):
-            user, colon, secret = text[max(0, place.start() - 200) : place.start()].rpartition(":")
-            if colon and user[-1:].isalnum() and secret and not is_placeholder(secret) and " " not in secret:
-                yield place.start() - len(secret), place.start()
 
 
 _REAL = frozenset({"test", "foo", "bar", "user", "name", "login", "id"})
@@ -55,6 +46,7 @@ def _option(option: str, *, program: str = r"[\w-]*", gap: str = "+", value: str
 
 _OPTION = re.compile(r"""-(?:(?:(?<=[\s"'`,(\[-]-)|(?<=\\[nrt]-))[anpsuwx]|u(?=ser)|s(?=ecurestring))""")
 
+# By an option or a stem of the text: a word with which a place begins, and the place with its secret.
 _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "-u": (
         ("curl", _option("(?:-u|--user|--proxy-user|-U)", gap="*=?", value=_LOGIN_PAIR)),
@@ -128,17 +120,17 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "pw": (("userpwd", rf"userpwd['\"]?\s*(?:,|=>)\s*{QUOTE}[^\s:\"'`\\]{{1,64}}:(?P<secret>[^\"'`\\\n]+)"),),
 }
-"""By an option or a stem of the text: a word with which a place begins, and the place with its secret."""
 
+# The same, with a name that must be a telling one.
 _NAMED_PLACES: tuple[tuple[str, str], ...] = (
     ("from-literal", rf"from-literal(?:=|{SPACE}+)(?:{QUOTE})?(?P<name>[\w.-]+)={_WORD}"),
     (" set ", rf"(?:(?<=config)|(?<=configure)) set {SPACE}*(?P<name>[\w.:/@-]+)(?:{SPACE}+|=){_VALUE}"),
     ("env ", rf"(?-i:(?<![A-Z_])ENV){SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]+)"),
 )
-"""The same, with a name that must be a telling one."""
 
 _MANY_WORDS = r"(?P<secret>[a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23})\b"
 
+# The same by a sign of the text. One sign is looked for in no time.
 _OTHER_PLACES: tuple[tuple[str, str, str], ...] = (
     ("_", " add_user ", rf" add_user {SPACE}*\S+{SPACE}+{_VALUE}"),
     ("@", "sqlplus ", r"sqlplus +[\w.$]+/(?P<secret>[^\s@\"']+)@"),
@@ -158,10 +150,9 @@ _OTHER_PLACES: tuple[tuple[str, str, str], ...] = (
     ),
     (" ", "phrase", rf"phrase[^\n:=]{{0,20}}?(?: is|:|=)(?:: )?{BREAK}*(?:{QUOTE})?{_MANY_WORDS}"),
     ("(", "connection(", rf"connection\([\w.]{{1,64}}+\s*,\s*{_TWO_WORDS}"),
-    ("/", "hook", r"hook[\w./-]{0,60}/(?P<secret>(?=[A-Za-z/-]*\d)[\w/-]{16,})"),
+    ("/", "hook", r"hook[\w./-]{0,60}/(?P<secret>(?=[A-Za-z/-]{0,40}\d)[\w/-]{16,200})"),
     ("/", "net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\]{{6,99}})(?= |$)"),
 )
-"""The same by a sign of the text. One sign is looked for in no time."""
 
 _LOGIN_CALL = rf"(?=\s{{0,9}}{QUOTE})(?:\s*{QUOTE}[^\"'`\\\n]{{0,99}}{QUOTE}\s*,)?\s*{_TWO_WORDS}".replace(
     "secret", "second"
@@ -177,18 +168,21 @@ _HEADS = {
     ),
 }
 
+# The same, with a sign in them that is quicker to look for than any word.
 _SIGN_PLACES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    # .pgpass
-    (":", re.compile(r":(?:543\d:[^:\s]+:[^:\s]+:|(?:\*:){1,2}[^:\s]+:(?![^\s:]*:))(?P<secret>[^\s\"'`]+)")),
-    # options of Windows
-    ("/", re.compile(rf"/(?<= /)(?:rp |p[: ]){_VALUE}")),
-    # log in as admin / …
-    ("/", re.compile(r"/(?<=[\w`] /) `?(?P<slash>(?=\S*\d)[^\s`]{6,64})")),
+    # .pgpass; user:password@tcp(…)
+    (
+        ":",
+        re.compile(
+            r":(?:(?P<address>[^\s:@\"'`]{1,99}+)@(?:tcp|unix|udp)\("
+            r"|(?:543\d:[^:\s]+:[^:\s]+:|(?:\*:){1,2}[^:\s]+:(?![^\s:]*:))(?P<secret>[^\s\"'`]+))"
+        ),
+    ),
+    # options of Windows; log in as admin / …
+    ("/", re.compile(rf"/(?<=\s/)(?:(?:rp |p[: ]){_VALUE}| `?(?P<slash>(?=\S*\d)[^\s`]{{6,64}}))")),
     # login("user", "…"), new PDO("address", "user", "…"), auth=("user", "…"), auth: ["user", "…"]
     ("(", re.compile(rf"\({_LOGIN_CALL}", re.IGNORECASE)),
-    ("[", re.compile(rf"\[{_LOGIN_CALL}")),
 )
-"""The same, with a sign in them that is quicker to look for than any word."""
 
 
 @functools.cache
@@ -200,13 +194,12 @@ def command_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[i
     """Secrets among the words of commands and statements."""
     for sign, place in _SIGN_PLACES:
         if sign in low:
-            for match in place.finditer(text):
-                at, group = match.start(), match.lastgroup or ""
+            for found in place.finditer(text):
+                at, group = found.start(), found.lastgroup or ""
                 head = _HEADS.get(group)
-                if (head is None or head.search(low, max(0, at - 64), at)) and not is_placeholder(
-                    match[group]
-                ):
-                    yield match.span(group)
+                is_place = head is None or head.search(low, max(0, at - 64), at)
+                if is_place and not is_placeholder(found[group]):
+                    yield found.span(group)
     rows = [(word, pattern) for sign, word, pattern in _OTHER_PLACES if sign in low and word in low]
     if stems:
         rows += [row for row in _NAMED_PLACES if row[0] in low]
@@ -225,8 +218,8 @@ def command_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[i
 
 
 _DASHES = r"-(?:(?<![A-Za-z0-9_-]-)|(?<=\\[nrt]-))-?"
+# An option, if its value comes; also if that is the next string of a list.
 FLAG_NAME = re.compile(_DASHES + r"([a-z][\w.-]{0,60}+)(?=[=\s\"'`\\]|\Z)", re.ASCII | re.IGNORECASE)
-"""An option, if its value comes; also if that is the next string of a list."""
 
 FLAG = re.compile(
     _DASHES + r"(?P<name>[a-z][\w.-]{0,60}+)"
@@ -239,17 +232,14 @@ _FLAG_VALUE = re.compile(r"(?:[^\s\"'`\\;|&<>]|\\/)+")
 
 def flag_spans(text: str) -> Iterator[tuple[int, int]]:
     """`--token …`, `--password=…`, `"--api-key", "…"`."""
-    if "-" not in text:
-        return
     for match in FLAG.finditer(text):
-        if not is_telling(match["name"]) or match["name"].lower().endswith(("-stdin", "-file", "-env")):
-            continue
-        value = _FLAG_VALUE.match(text, match.end())
-        if value is None or is_placeholder(value[0]) or value[0].rstrip("]").isupper():
-            continue
-        is_long = match[0].startswith("--")
-        if is_long or looks_secret(value[0], Doubt.RANDOM, is_quoted=True):
-            yield value.span()
+        is_value = is_telling(match["name"]) and not match["name"].lower().endswith(
+            ("-stdin", "-file", "-env")
+        )
+        if is_value and (value := _FLAG_VALUE.match(text, match.end())):
+            doubt = Doubt.NONE if match[0].startswith("--") else Doubt.RANDOM
+            if not value[0].rstrip("]").isupper() and looks_secret(value[0], doubt, is_quoted=True):
+                yield value.span()
 
 
 _BEARER = re.compile(
@@ -270,9 +260,7 @@ def scheme_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[in
             if (has_digit or (len(secret) > 24 and not secret.isalpha())) and not is_placeholder(secret):
                 yield match.start("secret"), match.start("secret") + len(secret)
     if "auth" in stems and "basic" in low:
-        for match in _BASIC.finditer(text):
-            if is_login(match["secret"]):
-                yield match.span("secret")
+        yield from (match.span("secret") for match in _BASIC.finditer(text) if is_login(match["secret"]))
 
 
 _MANIFEST = re.compile(r"^kind:[ \t]*secret\b", re.MULTILINE | re.IGNORECASE)
@@ -288,17 +276,14 @@ _ROW = re.compile(
 
 def manifest_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
     """The values of a Kubernetes Secret."""
-    if "kind: secret" not in low or _MANIFEST.search(text) is None:
-        return
-    for data in _DATA.finditer(text):
-        for row in _ROW.finditer(text, *data.span("rows")):
-            if not is_placeholder(row["secret"]):
-                yield row.span("secret")
+    if "kind: secret" in low and _MANIFEST.search(text):
+        rows = (row for data in _DATA.finditer(text) for row in _ROW.finditer(text, *data.span("rows")))
+        yield from (row.span("secret") for row in rows if not is_placeholder(row["secret"]))
 
 
 _CELL = re.compile(r"[\w\"'` .-]{1,48}\r?", re.ASCII)
 _RULE = re.compile(r"[|+:= \t\r-]*")
-LONGEST_TABLE = 20_000
+LONGEST_TABLE = 4_000
 
 
 def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -325,6 +310,8 @@ def _column_spans(
             return
         for number, name in columns if len(cells) == width else ():
             value = cells[number].strip(" \t\r\"'`}]")
+            if is_telling(value):
+                return
             doubt = Doubt.WORD if is_password(name) and ", " not in line else Doubt.RANDOM
             if looks_secret(value, doubt, is_quoted=doubt is Doubt.WORD):
                 start = at + len(sign.join(cells[:number])) + cells[number].index(value) + (number > 0)

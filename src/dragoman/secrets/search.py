@@ -32,8 +32,8 @@ from dragoman.secrets.places import (
 )
 from dragoman.secrets.shapes import BEGIN, SHAPES, KnownShape
 
+# How often a text is searched again after something was taken out: what is left may make a new secret.
 ROUNDS = 8
-"""How often a text is searched again after something was taken out: what is left may make a new secret."""
 
 
 class SecretSpan(NamedTuple):
@@ -44,19 +44,19 @@ class SecretSpan(NamedTuple):
     kind: str
 
 
+# No secret that is known by its looks is shorter.
 LEAST = 16
-"""No secret that is known by its looks is shorter."""
 
 _RUN = b"a" * LEAST
 _RUN_TABLE, _WIDE_TABLE = (
     bytes(97 if code < 128 and (chr(code).isalnum() or chr(code) in signs) else 32 for code in range(256))
     for signs in ("_-+/", "_-+/.~:$=,@%")
 )
+# Words that are joined, a date, a UUID: names and paths of code.
 _PLAIN_RUN = re.compile(
     r"(?:(?:[A-Za-z]{0,15}+[_+/-]++)*+[A-Za-z]{0,15}+|[a-z]{0,15}+(?:[A-Z]{1,5}[a-z]{1,14}+)*+[A-Z]{0,4}+"
     r"|[\d_+/-]*+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z"
 )
-"""Words that are joined, a date, a UUID: names and paths of code."""
 
 _CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$", re.ASCII)
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
@@ -65,16 +65,13 @@ _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 class _Words(NamedTuple):
     """The words of all shapes, and how they are looked for."""
 
+    # The first letters of a word with which a secret begins, where one may begin.
     begin: re.Pattern[str]
-    """The first letters of a word with which a secret begins, where one may begin."""
+    # Those words by their first letters.
     outer: dict[str, list[str]]
-    """Those words by their first letters."""
+    # A word within a secret.
     inner: re.Pattern[str]
-    """A word within a secret."""
     shapes: dict[str, list[KnownShape]]
-
-
-_FIRST = 4
 
 
 @functools.cache
@@ -85,7 +82,7 @@ def _words() -> _Words:
     for shape in SHAPES:
         shapes.setdefault(shape.word, []).append(shape)
         if shape.pattern.startswith(BEGIN + re.escape(shape.word)):
-            outer.setdefault(shape.word[:_FIRST], []).append(shape.word)
+            outer.setdefault(shape.word[:4], []).append(shape.word)
         else:
             inner.add(shape.word)
     for begin, words in outer.items():  # `sk-a` of `sk-ant-` is `sk-`, too
@@ -93,15 +90,7 @@ def _words() -> _Words:
     # A pattern that begins with one class of characters is the quickest: most places need no closer look.
     firsts = "".join(sorted({re.escape(word[0]) for word in inner}))
     inner_words = "|".join(f"(?<={re.escape(word[0])}){re.escape(word[1:])}" for word in sorted(inner))
-    # By their first letter: so most places need a look at few of them.
-    letters = {begin[0]: [word for word in outer if word[0] == begin[0]] for begin in sorted(outer)}
-    begins = "|".join(
-        re.escape(letter)
-        + "(?:"
-        + "|".join(re.escape(word[1:]) for word in sorted(words, reverse=True))
-        + ")"
-        for letter, words in letters.items()
-    )
+    begins = "|".join(map(re.escape, sorted(outer, reverse=True)))
     return _Words(
         re.compile(f"[^A-Za-z0-9]({begins})"),
         outer,
@@ -218,13 +207,14 @@ def redact_file(text: str, *, name: str) -> str:
 
 
 _KEY_KIND = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+# A private key from its first line to its last; without an end, all lines that can be part of a key.
+# A private key from its first line to its last; without an end, all lines that can be part of a key.
 _KEY_BLOCK = re.compile(
-    rf"-{{4,5}} ?BEGIN {_KEY_KIND}(?:(?:[^-]|-(?!---)){{0,40000}}-{{4,5}} ?END {_KEY_KIND}"
+    rf"(?P<secret>-{{4,5}} ?BEGIN {_KEY_KIND}(?:(?:[^-]|-(?!---)){{0,40000}}-{{4,5}} ?END {_KEY_KIND}"
     r"|(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+"
-    r"(?:(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+(?=[ \t]*(?:[\r\n\"'`\\]|\Z)))*)",
+    r"(?:(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+(?=[ \t]*(?:[\r\n\"'`\\]|\Z)))*))",
     re.ASCII,
 )
-"""A private key from its first line to its last; without an end, all lines that can be part of a key."""
 
 
 _PUTTY_KEY = re.compile(
@@ -234,31 +224,22 @@ _PUTTY_KEY = re.compile(
 
 def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) -> Iterator[SecretSpan]:
     """What is known by its looks alone."""
-    if "key" in stems and "PRIVATE KEY" in text:
-        for match in _KEY_BLOCK.finditer(text):
-            yield SecretSpan(*match.span(), "private-key")
-    if "key" in stems and "Private-Lines:" in text:
-        for match in _PUTTY_KEY.finditer(text):
-            yield SecretSpan(*match.span("secret"), "private-key")
-    for start, end, word in _candidates(text, runs) if runs else ():
-        for shape in _words().shapes[word]:
-            for span in shape.spans(text, start, end):
-                yield SecretSpan(*span, shape.kind)
-
-
-def _candidates(text: str, runs: list[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """The runs that may be secrets of a known shape, and the word of that shape."""
-    words = _words()
-    joined = "\n".join(("", *(text[start:end] for start, end in runs)))
-    places = [
-        (match.start(1), word) for match in words.begin.finditer(joined) for word in words.outer[match[1]]
-    ]
-    places += [(match.start(), match[0]) for match in words.inner.finditer(joined)]
-    if places:
-        ends = list(accumulate(end - start + 1 for start, end in runs))
-        for place, word in sorted(places):
-            if joined.startswith(word, place):
-                yield *runs[bisect_right(ends, place)], word
+    if "key" in stems and ("PRIVATE KEY" in text or "Private-Lines" in text):
+        for pattern in (_KEY_BLOCK, _PUTTY_KEY):
+            yield from (SecretSpan(*match.span("secret"), "private-key") for match in pattern.finditer(text))
+    if runs:
+        words = _words()
+        joined = "\n".join(("", *(text[start:end] for start, end in runs)))
+        found = {
+            (match.start(1), word) for match in words.begin.finditer(joined) for word in words.outer[match[1]]
+        }
+        found |= {(match.start(), match[0]) for match in words.inner.finditer(joined)}
+        ends = list(accumulate(end - start + 1 for start, end in runs)) if found else []
+        for number, word in sorted(
+            {(bisect_right(ends, at), word) for at, word in found if joined.startswith(word, at)}
+        ):
+            for shape in words.shapes[word]:
+                yield from (SecretSpan(*span, shape.kind) for span in shape.spans(text, *runs[number]))
 
 
 def suspect_runs(text: str) -> list[tuple[int, int]]:
@@ -287,8 +268,6 @@ def suspect_runs(text: str) -> list[tuple[int, int]]:
 
 _RANDOM = re.compile(r"(?:[\w-]+=)?(?:0x)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
 _BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|login|wallet|(?<![a-z])key)s?\b", re.ASCII)
-_BESIDE_REACH = 60
-LONG_KEY = 28
 _OWN_NAME = re.compile(r"""(?<![\w.-])(?<![a-z] )([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
 
 
@@ -297,16 +276,13 @@ def _random_spans(text: str, low: str, runs: list[tuple[int, int]]) -> Iterator[
     for start, end in runs:
         start = 1 + max(start - 1, *(text.rfind(sign, start, end) for sign in ":,@"))
         match = _RANDOM.fullmatch(text, start, end)
-        if match is None:
-            continue
-        value = match["value"]
-        if not _is_random(value):
+        if match is None or not _is_random(value := match["value"]):
             continue
         place = match.start("value")
-        first = max(text.rfind("\n", 0, place) + 1, place - _BESIDE_REACH)
+        first = max(text.rfind("\n", 0, place) + 1, place - 60)
         own_name = _OWN_NAME.search(low, max(first, place - 40), place)
         if own_name is not None:
-            is_key = own_name[1].endswith("key") and "pub" not in own_name[1] and len(value) >= LONG_KEY
+            is_key = own_name[1].endswith("key") and "pub" not in own_name[1] and len(value) >= 28
         else:
             is_key = _BESIDE.search(low, first, place) is not None
         is_hash = low.startswith("commit", place - 7) or text[place - 1 : place] == "#"
@@ -315,17 +291,14 @@ def _random_spans(text: str, low: str, runs: list[tuple[int, int]]) -> Iterator[
 
 
 _HEX = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}")
-_THREE_DIGITS = re.compile(r"(?:\D*\d){3}", re.ASCII)
-_FOUR_LETTERS = re.compile(r"(?:\d*\D){4}", re.ASCII)
+_MIXED = re.compile(r"(?=(?:\D*\d){3})(?=(?:\d*\D){4})", re.ASCII)
 
 
 def _is_random(value: str) -> bool:
     """Three digits at least, and either all hexadecimal or both small and capital letters."""
-    if not _THREE_DIGITS.match(value) or not _FOUR_LETTERS.match(value):
-        return False
-    if value.islower() or value.isupper():
-        return _HEX.fullmatch(value) is not None and entropy(value) >= 3.0
-    return entropy(value) >= 3.7
+    is_hex = _HEX.fullmatch(value) is not None
+    is_key = is_hex or not (value.islower() or value.isupper())
+    return is_key and _MIXED.match(value) is not None and entropy(value) >= (3.0 if is_hex else 3.7)
 
 
 def entropy(text: str) -> float:
