@@ -283,6 +283,17 @@ def _without_strings(value: Any) -> Any:
         'token="',
         "a:b@tcp(",
         "sk-",
+        "token,x\n",
+        "token\tx\na\tb\n",
+        "use a as ",
+        "log in as a / b1",
+        "/hook",
+        "connect('a','b'",
+        "verification code ",
+        "passwords?\na: b1c2d3e4 ",
+        "a1B2c3D4e5F6g7H8.",
+        "password:\n  type: x\n",
+        "phrase is abc ",
     ],
 )
 def test_a_text_of_one_piece_is_searched_within_reach(piece: str) -> None:

@@ -22,6 +22,12 @@ _SPELLINGS = {
     for spelling in (word, word.encode().decode("latin-1"), json.dumps(word)[1:-1])
 }
 _HINT = re.compile("|".join(map(re.escape, sorted(_SPELLINGS))))
+_ASCII_HINT, _FRENCH = re.compile("w(?:ort|oord)"), re.compile("mot[ _]de")
+_ASCII_WORDS = ("senha", "heslo", "clave", "contrasena")
+_ASCII = bytes(range(128))
+_LETTERS = re.compile(
+    b"|".join(sorted({spelling.encode().translate(None, _ASCII) for spelling in _SPELLINGS} - {b""}))
+)
 _TOLD = re.compile(
     rf"(?:{'|'.join(WORDS)})[^:：=\n\"'`]{{0,25}}?"
     r"[\"'`]?\s*(?:[:：=]|\b(?:es|est|ist|lautet|is|é|è|je)\b:?|は|是|\s)\s*[\"'`«「]?\s*"
@@ -31,10 +37,13 @@ _TOLD = re.compile(
 
 def foreign_hint(low: str, stems: Sequence[str]) -> re.Match[str] | None:
     """Where such a word stands in a text in small letters, also as JSON or another encoding writes it."""
-    is_plain = low.isascii() and "\\u" not in low
-    if is_plain and "pass" not in stems and "wort" not in low and "woord" not in low:
-        return None
-    return _HINT.search(low)
+    is_hinted: object = (
+        ("\\" in low and "\\u" in low) or _ASCII_HINT.search(low) or ("pass" in stems and _FRENCH.search(low))
+    )
+    if not is_hinted and not low.isascii():
+        letters = low.encode(errors="replace").translate(None, _ASCII)
+        is_hinted = bool(_LETTERS.search(letters)) or any(word in low for word in _ASCII_WORDS)
+    return _HINT.search(low) if is_hinted else None
 
 
 def foreign_spans(low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:

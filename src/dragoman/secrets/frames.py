@@ -15,12 +15,11 @@ import msgspec
 from dragoman.secrets.names import REDACTED, is_telling
 from dragoman.secrets.search import hint_places, redact
 
+# Names of lists or tables whose values are never stored, whatever they are called.
 PAIRS = frozenset({"env", "headers", "environment", "httpheaders", "dragomancredentials"})
-"""Names of lists or tables whose values are never stored, whatever they are called."""
 
 _ENDS = "|".join(f'(?<=(?i:{end})")' for end in ("env", "headers", "environment", "credentials", '"value'))
 _PAIR_END = re.compile(f'"(?:{_ENDS})', re.ASCII)
-_TEXT_ENCODING = "latin-1"
 
 
 def has_frame_hint(frame: bytes) -> bool:
@@ -32,7 +31,7 @@ def frame_hint_places(frames: bytes) -> Iterator[int]:
     """Where something in a frame, or in several with a zero byte between them, needs a closer look. They are
     read as Latin-1: all that hints at a secret is ASCII, and any other character is none.
     """
-    text = frames.decode(_TEXT_ENCODING)
+    text = frames.decode("latin-1")
     if '"' in text:
         for match in _PAIR_END.finditer(text):
             yield match.start()

@@ -25,8 +25,8 @@ from dragoman.secrets.names import (
 
 LONGEST_NAME = 64
 LONGEST_VALUE = 4096
+# So much of a line before a name is looked at.
 LONGEST_HEAD = 200
-"""So much of a line before a name is looked at."""
 
 SPACE = r"(?:[ \t]|\\+t)"
 BREAK = r"(?:[ \t\r\n]|\\+[nrt])"
@@ -39,32 +39,51 @@ _WRAPPED = (
 _FOLLOW = (
     r"(?P<rest>[\w.-]{0,48}+)"
     r"(?:"
+    # <add key="Password" value="…">, {"name": "TOKEN", "value": "…"}, name: TOKEN with value: … below
+    rf"(?P<pair>(?:{QUOTE})?+{BREAK}{{0,40}}+(?:,|:|:?{SPACE}{{0,2}}\{{)?{BREAK}{{0,40}}+"
+    rf"(?:(?:type|description|sensitive|nullable|noecho)\b"
+    rf"(?:[^\n\\]|\\+[^n\\]){{0,80}}+{BREAK}{{1,40}}+){{0,3}}"
+    rf"(?:{QUOTE})?+(?:-value{SPACE}|(?:value|default)(?:{QUOTE})?+{SPACE}{{0,20}}+[:=]){SPACE}{{0,4}}+)"
     # password: str = "…", password string = "…", password = "…", "password": "…", password => "…", a || "…"
-    rf"(?P<sign>(?:{QUOTE})?+[\])*]{{0,2}}+{SPACE}{{0,20}}+(?:"
+    rf"|(?P<sign>(?:{QUOTE})?+[\])*]{{0,2}}+{SPACE}{{0,20}}+(?:"
     rf":{SPACE}{{0,2}}[&'\w.\[\]<>?| ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
     rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\|\|?|={{1,3}}(?![=>~])|:(?![:=])|->|→"
-    rf")\*{{0,2}}{SPACE}{{0,20}}(?:{BREAK}{{0,30}}+\(?{BREAK}{{0,30}}+(?={QUOTE}))?(?:{_WRAPPED}|<(?:b|code|strong|tt)>)?)"
-    # <add key="Password" value="…">, {"name": "TOKEN", "value": "…"}, name: TOKEN with value: … below
-    rf"|(?P<pair>(?:{QUOTE})?+{BREAK}{{0,40}}+(?:,|:{SPACE}{{0,2}}\{{)?{BREAK}{{0,40}}+"
-    rf"(?:{QUOTE})?+value(?:{QUOTE})?+{SPACE}{{0,4}}+[:=]{SPACE}{{0,4}}+)"
+    r"|\)?\.(?:type|fill|send_?keys|set_?value)\("
+    rf")\*{{0,2}}{SPACE}{{0,20}}(?:{BREAK}{{0,30}}+\(?{BREAK}{{0,30}}+(?={QUOTE}))?"
+    rf"(?:{_WRAPPED}|<(?:b|code|strong|tt)>)?)"
     # "password", "…"
     rf"|(?P<comma>{QUOTE}{BREAK}{{0,8}}+,{BREAK}{{0,8}}+(?={QUOTE}))"
     # setPassword("…"), .password("…")
     rf"|(?P<call>\({SPACE}{{0,4}}+(?={QUOTE}))"
     # the password is …
-    rf"|(?P<said>{SPACE}++(?:is|was|ist|lautet|es|est|to|from)(?: now| set to)?:?{SPACE}++"
+    rf"|(?P<said>{SPACE}++(?:is|was|are|ist|lautet|es|est|è|é|to|from|(?:used to|will|should) be)"
+    rf"(?: now| set to)?:?{SPACE}++"
     rf"(?=\S*[\d!#$%^&*]|{QUOTE}))"
     # password "…", {{password, "…"}}
     rf"|(?P<beside>,?{SPACE}++[bn]?(?={QUOTE}))"
+    # <password type="x">…</password>
+    rf"|(?P<tag>(?: [^<>\n]{{0,200}}+)?+(?:>|&gt;)(?:<!\[cdata\[|<value>)?|</key>{BREAK}{{0,40}}<string>)"
     # requirepass …, as a line of its own
     rf"|(?P<line>{SPACE}++(?=[^\s\"'`\\]{{6,128}};?(?:\s|\\+[nr]|\Z|\")))"
-    # <password type="x">…</password>
-    rf"|(?P<tag>(?: [^<>\n]{{0,200}}+)?+>(?:<!\[cdata\[|<value>)?|</key>{BREAK}{{0,40}}<string>)"
     r")"
 )
 
-STEMS = ("pass", "pw", "secret", "token", "key", "cred", "auth", "cookie", "sig", "sessid", "code=", "otp")
-"""What telling names have in them; each of these is searched for by itself."""
+# What telling names have in them; each of these is searched for by itself. The last three need an `=`.
+STEMS = (
+    "pass",
+    "pw",
+    "secret",
+    "token",
+    "key",
+    "cred",
+    "auth",
+    "cookie",
+    "sig",
+    "otp",
+    "psk",
+    "sessid",
+    "code=",
+)
 
 _SCHEME = re.compile(
     r"(?:bearer|basic|digest|token|api-?key|negotiate|ntlm|aws4-hmac-sha256|hawk|oauth|geniekey|key|splunk|bot|jwt"
@@ -78,8 +97,8 @@ _BARE = re.compile(r"(?:[^\s\"'`\\;&|,<>(){}\[\]]++|\\/){1,64}+")
 _BARE_SETTING = re.compile(r"[^;\s\"'`\\]+")
 _BARE_QUERY = re.compile(r"(?:[^\s\"'`\\&#<>;)\]]++|\\/){1,64}+")
 _LINE = re.compile(r"[^\r\n\"'`\\<>]+")
+# None of them stands before `password=…` in logs and commands.
 _CODE_SIGNS = re.compile(r"[(){}\[\]<>;+]|\b(?:let|var|const|if|def|my|local|final)\b", re.ASCII)
-"""None of them stands before `password=…` in logs and commands."""
 
 _LAST_SETTING = re.compile(r"[\w ]+=[^;=\n]*;[ \t]*$")
 _BLOCK = re.compile(
@@ -102,7 +121,7 @@ def _follow() -> re.Pattern[str]:
 
 def stems_of(low: str) -> list[str]:
     """The stems that a text has. Without one, it has no telling name."""
-    return [stem for stem in STEMS if stem in low]
+    return [stem for stem in (STEMS if "=" in low else STEMS[:-3]) if stem in low]
 
 
 def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint]:
@@ -142,19 +161,21 @@ def name_start(low: str, at: int) -> int:
 
 def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> bool:
     before = text[start - 1 : start]
-    if match["tag"] is not None and before not in ("<", ":", ">"):
+    if match["tag"] is not None and before not in ("<", ":", ">", ";"):
         return False
     if match["line"] is not None and not _LINE_HEAD.search(text, max(0, start - 64), start):
         return False
     has_sign = match["sign"] is not None or match["tag"] is not None or match["said"] is not None
-    if is_telling(name) or (has_sign and name.lower() in ("pass", "pw", "otp", "totp", "_auth", "auth")):
+    if is_telling(name) or (
+        has_sign and name.lower() in ("pass", "pw", "psk", "otp", "totp", "_auth", "auth")
+    ):
         return match["call"] is None or is_telling(name.rpartition(".")[2])
     if before in ("?", "&"):
         return name.lower() in {"key", "sig", "auth", "pass", "pw", "jwt", "code", "signature"} or is_telling(
             f"x_{name}"
         )
     is_capital = name.isupper() and match["sign"] is not None
-    return is_capital and name_parts(name)[-1:] == ("key",) and len(name) > 4 and "PUBLIC" not in name
+    return is_capital and name.endswith(("_KEY", "PASS", "_B64")) and len(name) > 4 and "PUBLIC" not in name
 
 
 def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool) -> Iterator[tuple[int, int]]:
@@ -163,7 +184,7 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
         kind = hint.match.lastgroup or ""
         at = hint.match.end()
         if kind == "tag":
-            if text[hint.start - 1 : hint.start] in ("<", ":") or "<string>" in hint.match["tag"]:
+            if text[hint.start - 1 : hint.start] in ("<", ":", ";") or "<string>" in hint.match["tag"]:
                 yield from _tag_value(text, at, hint.name)
             continue
         last = name_parts(hint.name)[-1]
@@ -180,9 +201,8 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
 
 
 _QUOTES = re.compile(r"""(\\*)(["'`])""")
-_DATA_QUOTES = ('"', "'")
+# What data have behind such names that is no secret: a word, words, a dotted name.
 _LABEL = re.compile(r"[^\W\d]*|.*\s.*|[.:/]?[\w-]+(?:[.:/][\w-]+)+|[a-zA-Z]+(?:[-_][a-zA-Z]+)+")
-"""What data have behind such names that is no secret: a word, words, a dotted name."""
 _CALL_END = re.compile(rf"{QUOTE}{SPACE}{{0,4}}\)")
 
 
@@ -230,7 +250,7 @@ def _quoted_value(
 def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, quote: str) -> Doubt | None:
     """How much a value in quotes must look like a secret, by its name and notation; None if it is none."""
     name, sign = hint.name, hint.match["sign"] or ""
-    is_data = sign.lstrip("\\")[:1] in _DATA_QUOTES and ":" in sign
+    is_data = sign.lstrip("\\")[:1] in ('"', "'") and ":" in sign
     if is_data and "." in name and value.isalpha():
         return None  # a translation
     if name.lower() in ("_auth", "auth"):
@@ -239,7 +259,12 @@ def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, quote: str) -> Doub
     is_constant = name.isupper() and (is_data or (kind == "comma" and len(value) >= 32))
     if is_shell or is_constant or (is_data and "phrase" in name.lower()):
         return Doubt.NONE
-    if sign and "==" not in sign and is_phrase(value) and not name.endswith("s"):
+    if (
+        (sign or kind in ("said", "beside"))
+        and "==" not in sign
+        and is_phrase(value)
+        and not name.endswith("s")
+    ):
         return Doubt.NONE
     is_code = "==" in sign or (kind == "comma" and not name.isupper())
     if is_code or kind == "said" or (kind == "beside" and quote != "'"):
@@ -258,9 +283,8 @@ _LINE_HEAD = re.compile(
 def _line_value(text: str, at: int, hint: NamedHint) -> Iterator[tuple[int, int]]:
     """A name, a space and a value, which are all of a line."""
     value = _LINE_VALUE.match(text, at)
-    if value is None or _names_the_name(value[1], hint.name) or not any(map(str.isdigit, value[1])):
-        return
-    if looks_secret(value[1], Doubt.RANDOM, is_quoted="_" not in value[1]):
+    is_value = value and not _names_the_name(value[1], hint.name) and any(map(str.isdigit, value[1]))
+    if value and is_value and looks_secret(value[1], Doubt.RANDOM, is_quoted="_" not in value[1]):
         yield value.span(1)
 
 
@@ -283,6 +307,15 @@ def _bare_value(
         return  # a part of a longer name, such as those of cloud resources
     if name.lower() in ("_auth", "auth") and not is_login(text[at : at + 200].partition("\n")[0].strip()):
         return
+    first = max(
+        text.rfind("\n", max(0, hint.start - LONGEST_HEAD), hint.start) + 1, hint.start - LONGEST_HEAD
+    )
+    if kind == "sign" and is_password(name) and text[first : hint.start].strip() in _ALONE:
+        line = _LINE.match(text, at, at + LONGEST_HEAD)
+        phrase = line[0].partition(" #")[0].rstrip() if line else ""
+        if is_phrase(phrase):
+            yield at, at + len(phrase)
+            return
     pattern, doubt = _bare_place(text, at, hint, kind, in_settings=in_settings)
     value = pattern.match(text, at, at + LONGEST_VALUE)
     if value is None:
@@ -298,16 +331,39 @@ def _bare_value(
         (kind == "said" and doubt is Doubt.RANDOM)
         or "|" in sign
         or (pattern is _BARE_ENV and doubt is Doubt.WORD and word.isalnum() and word not in _TYPES)
-        or (is_password(name) and word.isalnum() and not word.isalpha())
+        or (
+            is_password(name)
+            and not word.isalpha()
+            and any(map(str.isalpha, word))
+            and (word.isalnum() or (sign == "=" and pattern is _BARE_ENV))
+        )
     )
     if word and not _names_the_name(word, name) and looks_secret(word, doubt, is_quoted=is_plain):
         yield at, at + len(word)
 
 
+# One word comes, and then the line is over.
+_ENDS_LINE = re.compile(r"[^\s\"'`,;{}()\[\]\\]+[ \t\r]*(?:\n|\\n|\Z|#)")
 _TYPES = frozenset(
     {"String", "Str", "Text", "Any", "Optional", "Buffer", "Bytes", "Char", "Vec", "Data", "NSString"}
 )
-_ALONE = ("", "-", "export", "set", "ENV", "ARG", "env", "+", "*", "- -", "declare -x", "$env:")
+_ALONE = (
+    "",
+    "-",
+    "export",
+    "set",
+    "ENV",
+    "ARG",
+    "env",
+    "+",
+    "*",
+    "- -",
+    "declare -x",
+    "$env:",
+    "#",
+    "//",
+    ";",
+)
 
 
 def _bare_place(
@@ -333,15 +389,9 @@ def _bare_place(
         return _BARE_ENV, Doubt.NONE
     if kind == "said":
         return _BARE_ENV, Doubt.RANDOM
-    if is_alone and _ends_line(text, at):
+    if is_alone and _ENDS_LINE.match(text, at) and ">" not in sign:
         return _BARE_ENV, Doubt.WORD if is_password(name) else Doubt.RANDOM
     return _BARE, Doubt.RANDOM
-
-
-def _ends_line(text: str, at: int) -> bool:
-    """Whether one word comes, and then the line is over."""
-    match = re.compile(r"[^\s\"'`,;{}()\[\]\\]+[ \t\r]*(?:\n|\\n|\Z|#)").match(text, at)
-    return match is not None
 
 
 _COOKIE = re.compile(r"""[\w.%-]+=["']?(?P<secret>[^\s;"'`\\<>]+)""", re.ASCII)
@@ -353,9 +403,12 @@ def _header_value(text: str, at: int, *, is_cookie: bool) -> Iterator[tuple[int,
     start = opening.end() if opening else at
     if is_cookie:
         line_end = text.find("\n", start)
-        for cookie in _COOKIE.finditer(text, start, len(text) if line_end < 0 else line_end):
-            if looks_secret(cookie["secret"], Doubt.RANDOM, is_quoted=True):
-                yield cookie.span("secret")
+        cookies = _COOKIE.finditer(text, start, len(text) if line_end < 0 else line_end)
+        yield from (
+            cookie.span("secret")
+            for cookie in cookies
+            if looks_secret(cookie["secret"], Doubt.RANDOM, is_quoted=True)
+        )
         return
     line = _LINE.match(text, start)
     if line is None:
@@ -377,8 +430,10 @@ def _header_value(text: str, at: int, *, is_cookie: bool) -> Iterator[tuple[int,
 
 def _tag_value(text: str, at: int, name: str) -> Iterator[tuple[int, int]]:
     is_raw = text.endswith("[CDATA[", 0, at)
-    end = text.find("]]>" if is_raw else "<", at, at + LONGEST_VALUE)
-    if end > at and text.startswith(("</", "<!", "<\\/", "]]>"), end):
+    end = text.find(
+        "]]>" if is_raw else "&lt;" if text.endswith("&gt;", 0, at) else "<", at, at + LONGEST_VALUE
+    )
+    if end > at and text.startswith(("</", "<!", "<\\/", "]]>", "&lt;/"), end):
         value = text[at:end].strip()
         doubt = Doubt.WORD if is_password(name) else Doubt.RANDOM
         if value and not _names_the_name(value, name) and looks_secret(value, doubt, is_quoted=True):

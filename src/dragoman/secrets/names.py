@@ -10,8 +10,8 @@ from enum import IntEnum
 
 REDACTED = "[redacted]"
 
+# By so many of its first characters a value is judged.
 LONGEST_LOOK = 256
-"""By so many of its first characters a value is judged."""
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -43,6 +43,7 @@ _ENDS = tuple(
 _NO_PASSWORDS = _words(
     "bypass compass trespass surpass encompass overpass underpass lastpass keepass sshpass"
 )
+# What stands before `key` where it is a secret. `primary`, `cache` and `public` keys are none.
 _KEY_OWNERS = _words(
     """
     access account admin aes api app auth authorization cipher client consumer cookie crypto data
@@ -51,8 +52,8 @@ _KEY_OWNERS = _words(
     signature signing ssh storage subscription symmetric unseal vault wallet webhook wpa write
     """
 )
-"""What stands before `key` where it is a secret. `primary`, `cache` and `public` keys are none."""
 
+# Behind a telling word these say that something about the secret is meant, and not the secret.
 _NOT_AFTER = _words(
     """
     age agent alg algo algorithm and arg args arn at attr attribute audience backend bits budget builder
@@ -64,7 +65,7 @@ _NOT_AFTER = _words(
     info input is issuer key keyring keys kind label len length level lifetime limit link list
     management manager map mask max message method methods middleware min mode module msg name names
     node not of off on option options or output page param params parser path pattern placeholder plugin
-    policy port pos position prefix prompt prop property props provider ref regex regexp request
+    policy port pos position prefix prompt prop property props provider rate ref regex regexp request
     required reset response result role rotate rotation rule rules scan scanning scheme scope scopes
     screen server service session sessions set settings size sock socket source start state status store
     stream strength style suffix table template text the threshold through time timeout title tree ttl
@@ -72,7 +73,6 @@ _NOT_AFTER = _words(
     version view was
     """
 )
-"""Behind a telling word these say that something about the secret is meant, and not the secret."""
 
 _NOT_BEFORE = _words(
     """
@@ -88,12 +88,12 @@ _NOT_BEFORE = _words(
 class Doubt(IntEnum):
     """How much a value must look like a secret, by how sure its name and its place are."""
 
+    # Any value counts, but for a placeholder and a reference.
     NONE = 0
-    """Any value counts, but for a placeholder and a reference."""
+    # One word that is no word of code.
     WORD = 1
-    """One word that is no word of code."""
+    # Letters with digits or signs, as no ordinary word has.
     RANDOM = 2
-    """Letters with digits or signs, as no ordinary word has."""
 
 
 @functools.lru_cache(4096)
@@ -209,10 +209,14 @@ def looks_secret(value: str, doubt: Doubt, *, is_quoted: bool) -> bool:
         return False
     if doubt is Doubt.NONE:
         return True
-    if len(value) < 4 or any(map(str.isspace, value)) or (not value.isascii() and doubt is Doubt.RANDOM):
+    if (
+        len(value) < 4
+        or any(map(str.isspace, value))
+        or not (value.isascii() or any(map(str.isdigit, value)))
+    ):
         return False
     if doubt is Doubt.WORD:
-        return value.isascii() and not _names_itself(value) and (is_quoted or not _is_code(value))
+        return not _names_itself(value) and (is_quoted or not _is_code(value))
     if (
         len(value) < 6
         or _ORDINARY.fullmatch(value)
@@ -255,7 +259,7 @@ def is_login(value: str) -> bool:
     return b":" in login and login.isascii() and login.decode("ascii").isprintable()
 
 
-_PHRASE = re.compile(r"[a-z0-9äöüß]{2,12}(?: [a-z0-9äöüß]{2,12}){1,7}")
+_PHRASE = re.compile(r"(?:[^\W_A-Z]{2,12}(?: [^\W_A-Z]{2,12}){1,11}|[^\W_]{2,15}(?: [^\W_]{2,15}){2,11})")
 _TEXT_WORDS = _words(
     """
     a an and any api are as at auth be but by can cannot change characters code confirm copy could current
@@ -271,4 +275,4 @@ _TEXT_WORDS = _words(
 
 def is_phrase(value: str) -> bool:
     """Whether it is some small words that nobody would write on a screen: a phrase to remember."""
-    return _PHRASE.fullmatch(value) is not None and _TEXT_WORDS.isdisjoint(value.split())
+    return _PHRASE.fullmatch(value) is not None and _TEXT_WORDS.isdisjoint(value.lower().split())

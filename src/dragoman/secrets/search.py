@@ -14,8 +14,8 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
-from itertools import accumulate, islice
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from dragoman.secrets.foreign import foreign_hint, foreign_spans
@@ -28,11 +28,12 @@ from dragoman.secrets.places import (
     login_spans,
     manifest_spans,
     scheme_spans,
+    table_spans,
 )
-from dragoman.secrets.shapes import BEGIN, SHAPES
+from dragoman.secrets.shapes import BEGIN, SHAPES, KnownShape
 
+# How often a text is searched again after something was taken out: what is left may make a new secret.
 ROUNDS = 8
-"""How often a text is searched again after something was taken out: what is left may make a new secret."""
 
 
 class SecretSpan(NamedTuple):
@@ -43,17 +44,20 @@ class SecretSpan(NamedTuple):
     kind: str
 
 
+# No secret that is known by its looks is shorter.
 LEAST = 16
-"""No secret that is known by its looks is shorter."""
 
 _RUN = b"a" * LEAST
-_RUN_TABLE = bytes(
-    97 if code < 128 and (chr(code).isalnum() or chr(code) in "_-") else 32 for code in range(256)
+_RUN_TABLE, _WIDE_TABLE = (
+    bytes(97 if code < 128 and (chr(code).isalnum() or chr(code) in signs) else 32 for code in range(256))
+    for signs in ("_-+/", "_-+/.~:$=,@%")
 )
-_MASK = bytes(
-    97 if code < 128 and (chr(code).isalnum() or chr(code) in "_./~:+$=,@%-") else 32 for code in range(256)
+# Words that are joined, a date, a UUID: names and paths of code.
+_PLAIN_RUN = re.compile(
+    r"(?:(?:[A-Za-z]{0,15}+[_+/-]++)*+[A-Za-z]{0,15}+|[a-z]{0,15}+(?:[A-Z]{1,5}[a-z]{1,14}+)*+[A-Z]{0,4}+"
+    r"|[\d_+/-]*+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z"
 )
-_DIGIT = re.compile(r"\d", re.ASCII)
+
 _CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$", re.ASCII)
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 
@@ -61,31 +65,28 @@ _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 class _Words(NamedTuple):
     """The words of all shapes, and how they are looked for."""
 
+    # The first letters of a word with which a secret begins, where one may begin.
     begin: re.Pattern[str]
-    """The first letters of a word with which a secret begins, where one may begin."""
+    # Those words by their first letters.
     outer: dict[str, list[str]]
-    """Those words by their first letters."""
+    # A word within a secret.
     inner: re.Pattern[str]
-    """A word within a secret."""
-
-
-_FIRST = 4
-
-TOGETHER = 64
-"""Runs that are asked together which words they hold: a text may have thousands, and there are 200 words."""
+    shapes: dict[str, list[KnownShape]]
 
 
 @functools.cache
 def _words() -> _Words:
+    shapes: dict[str, list[KnownShape]] = {}
     outer: dict[str, list[str]] = {}
     inner: set[str] = set()
     for shape in SHAPES:
+        shapes.setdefault(shape.word, []).append(shape)
         if shape.pattern.startswith(BEGIN + re.escape(shape.word)):
-            outer.setdefault(shape.word[:_FIRST], []).append(shape.word)
+            outer.setdefault(shape.word[:4], []).append(shape.word)
         else:
             inner.add(shape.word)
     for begin, words in outer.items():  # `sk-a` of `sk-ant-` is `sk-`, too
-        words += [one.word for one in SHAPES if begin.startswith(one.word) and one.word not in words]
+        words += [word for word in shapes if begin.startswith(word) and word not in words]
     # A pattern that begins with one class of characters is the quickest: most places need no closer look.
     firsts = "".join(sorted({re.escape(word[0]) for word in inner}))
     inner_words = "|".join(f"(?<={re.escape(word[0])}){re.escape(word[1:])}" for word in sorted(inner))
@@ -94,6 +95,7 @@ def _words() -> _Words:
         re.compile(f"[^A-Za-z0-9]({begins})"),
         outer,
         re.compile(f"[{firsts}](?:{inner_words})"),
+        shapes,
     )
 
 
@@ -106,25 +108,29 @@ def hint_places(text: str) -> Iterator[int]:
     """Where something stands that needs a closer look. Cheap signs come before dear ones."""
     low = lower(text)
     stems = stems_of(low)
-    yield from (hint.start for hint in named_hints(text, low, stems))
-    if stems and "-" in text:
-        yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
-    if "secret" in stems and "kind: secret" in low:
-        yield low.index("kind: secret")
+    if stems:
+        yield from (hint.start for hint in named_hints(text, low, stems))
+        if "-" in text:
+            yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
+        if "secret" in stems and "kind: secret" in low:
+            yield low.index("kind: secret")
+        lines = (
+            text.replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "') if "\\" in text else text
+        )
+        yield from (start for start, _ in table_spans(lines, low, stems))
     if foreign := foreign_hint(low, stems):
         yield foreign.start()
-    for spans in (scheme_spans(text, low, stems), login_spans(text, low), command_spans(text, low, stems)):
-        yield from (start for start, _ in spans)
-    yield from (span.start for span in shape_spans(text))
-    if stems:
-        yield from (start for start, _ in _random_spans(text, low))
+    if "bearer" in low or "auth" in stems:
+        yield from (start for start, _ in scheme_spans(text, low, stems))
+    if "@" in text:
+        yield from (start for start, _ in login_spans(text))
+    yield from (start for start, _ in command_spans(text, low, stems))
+    runs = suspect_runs(text)
+    if runs or stems:
+        yield from (span.start for span in shape_spans(text, runs, stems))
+        yield from (start for start, _ in _random_spans(text, low, runs))
     if "\\" in text:
         yield from (escape.start() for escape in _ESCAPED.finditer(text))
-
-
-def _has_run(text: str) -> bool:
-    """Whether it has a long run of letters and digits, as keys are. Ordinary prose has none."""
-    return _RUN in text.encode("latin-1", "replace").translate(_RUN_TABLE)
 
 
 def lower(text: str) -> str:
@@ -138,16 +144,18 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
     """
     low = lower(text)
     stems = stems_of(low)
+    runs = suspect_runs(text)
     spans = [
-        *shape_spans(text),
+        *shape_spans(text, runs, stems),
         *(SecretSpan(*span, "named") for span in named_spans(text, low, stems, in_settings=in_settings)),
         *(SecretSpan(*span, "option") for span in flag_spans(text)),
         *(SecretSpan(*span, "header") for span in scheme_spans(text, low, stems)),
-        *(SecretSpan(*span, "login") for span in login_spans(text, low)),
+        *(SecretSpan(*span, "login") for span in login_spans(text)),
         *(SecretSpan(*span, "command") for span in command_spans(text, low, stems)),
         *(SecretSpan(*span, "named") for span in foreign_spans(low, stems)),
+        *(SecretSpan(*span, "table") for span in table_spans(text, low, stems)),
         *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
-        *(SecretSpan(*span, "random") for span in _random_spans(text, low)),
+        *(SecretSpan(*span, "random") for span in _random_spans(text, low, runs)),
     ]
     return merge(spans)
 
@@ -199,13 +207,14 @@ def redact_file(text: str, *, name: str) -> str:
 
 
 _KEY_KIND = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+# A private key from its first line to its last; without an end, all lines that can be part of a key.
+# A private key from its first line to its last; without an end, all lines that can be part of a key.
 _KEY_BLOCK = re.compile(
-    rf"-{{4,5}} ?BEGIN {_KEY_KIND}(?:(?:[^-]|-(?!---)){{0,40000}}-{{4,5}} ?END {_KEY_KIND}"
+    rf"(?P<secret>-{{4,5}} ?BEGIN {_KEY_KIND}(?:(?:[^-]|-(?!---)){{0,40000}}-{{4,5}} ?END {_KEY_KIND}"
     r"|(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+"
-    r"(?:(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+(?=[ \t]*(?:[\r\n\"'`\\]|\Z)))*)",
+    r"(?:(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+(?=[ \t]*(?:[\r\n\"'`\\]|\Z)))*))",
     re.ASCII,
 )
-"""A private key from its first line to its last; without an end, all lines that can be part of a key."""
 
 
 _PUTTY_KEY = re.compile(
@@ -213,92 +222,83 @@ _PUTTY_KEY = re.compile(
 )
 
 
-def shape_spans(text: str) -> Iterator[SecretSpan]:
+def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) -> Iterator[SecretSpan]:
     """What is known by its looks alone."""
-    if "-" in text and "PRIVATE KEY" in text:
-        for match in _KEY_BLOCK.finditer(text):
-            yield SecretSpan(*match.span(), "private-key")
-    if "-" in text and "Private-Lines:" in text:
-        for match in _PUTTY_KEY.finditer(text):
-            yield SecretSpan(*match.span("secret"), "private-key")
-    if not _has_run(text) and not ("$" in text and _CRYPT.search(text)):
-        return
-    candidates = _candidates(text, _words())
-    while some := list(islice(candidates, TOGETHER)):
-        joined = "\n".join(text[start:end] for start, end in some)
-        shapes = [shape for shape in SHAPES if shape.word in joined]
-        for start, end in some:
-            for shape in shapes:
-                for span in shape.spans(text, start, end):
-                    yield SecretSpan(*span, shape.kind)
+    if "key" in stems and ("PRIVATE KEY" in text or "Private-Lines" in text):
+        for pattern in (_KEY_BLOCK, _PUTTY_KEY):
+            yield from (SecretSpan(*match.span("secret"), "private-key") for match in pattern.finditer(text))
+    if runs:
+        words = _words()
+        joined = "\n".join(("", *(text[start:end] for start, end in runs)))
+        found = {
+            (match.start(1), word) for match in words.begin.finditer(joined) for word in words.outer[match[1]]
+        }
+        found |= {(match.start(), match[0]) for match in words.inner.finditer(joined)}
+        ends = list(accumulate(end - start + 1 for start, end in runs)) if found else []
+        for number, word in sorted(
+            {(bisect_right(ends, at), word) for at, word in found if joined.startswith(word, at)}
+        ):
+            for shape in words.shapes[word]:
+                yield from (SecretSpan(*span, shape.kind) for span in shape.spans(text, *runs[number]))
 
 
-def _candidates(text: str, words: _Words) -> Iterator[tuple[int, int]]:
-    """The long runs of a text that may be secrets. They alone are searched, which is much cheaper."""
-    runs = list(_long_runs(text))
-    joined = "\n".join(("", *(text[start:end] for start, end in runs)))
-    ends = list(accumulate(end - start + 1 for start, end in runs))
-    places = [match.start() for match in words.inner.finditer(joined)]
-    places += [
-        match.start(1)
-        for match in words.begin.finditer(joined)
-        if any(joined.startswith(word, match.start(1)) for word in words.outer[match[1]])
-    ]
-    found = -1
+def suspect_runs(text: str) -> list[tuple[int, int]]:
+    """Where characters of which keys are made follow each other, but for names of several words."""
+    octets = text.encode("latin-1", "replace")
+    mask = octets.translate(_RUN_TABLE)
+    places = [match.start() for match in _CRYPT.finditer(text)] if "$" in text else []
+    end = 0
+    while (start := mask.find(_RUN, end)) >= 0:
+        end = mask.find(b" ", start) % (len(mask) + 1)
+        if not _PLAIN_RUN.match(text, start, end):
+            places.append(start)
+    if not places:
+        return []
+    wide = octets.translate(_WIDE_TABLE)
+    runs: list[tuple[int, int]] = []
     for place in sorted(places):
-        number = bisect_right(ends, place)
-        if number > found:
-            found = number
-            yield runs[number]
-
-
-def _long_runs(text: str) -> Iterator[tuple[int, int]]:
-    """Where characters of which keys are made follow each other."""
-    mask = text.encode("latin-1", "replace").translate(_MASK)
-    end = -1
-    while (start := mask.find(_RUN, end + 1)) >= 0:
-        end = mask.find(b" ", start)
-        end = len(mask) if end < 0 else end
+        if runs and place < runs[-1][1]:
+            continue
+        start, end = wide.rfind(b" ", 0, place) + 1, wide.find(b" ", place) % (len(mask) + 1)
         if start and text[start - 1] == "\\":  # the letter of an escape is none of the run
             start += 5 if text[start] == "u" else text[start] in "bfnrt"
-        yield start, end
+        runs.append((start, end))
+    return runs
 
 
-_RANDOM = re.compile(r"(?:[\w-]+=)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
-_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|(?<![a-z])key)s?\b", re.ASCII)
-_BESIDE_REACH = 60
-LONG_KEY = 28
-_OWN_NAME = re.compile(r"""([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
+_RANDOM = re.compile(r"(?:[\w-]+=)?(?:0x)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
+_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|login|wallet|(?<![a-z])key)s?\b", re.ASCII)
+_OWN_NAME = re.compile(r"""(?<![\w.-])(?<![a-z] )([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
 
 
-def _random_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+def _random_spans(text: str, low: str, runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """What a machine made, in the same line behind a telling word. A name of its own decides alone."""
-    for start, end in _long_runs(text):
+    for start, end in runs:
         start = 1 + max(start - 1, *(text.rfind(sign, start, end) for sign in ":,@"))
         match = _RANDOM.fullmatch(text, start, end)
-        if match is None:
+        if match is None or not _is_random(value := match["value"]):
             continue
-        value, place = match["value"], match.start("value")
-        reach = max(0, place - _BESIDE_REACH)
-        first = max(text.rfind("\n", reach, place) + 1, reach)
-        near = low[max(first, place - 40) : place]
-        own_name = _OWN_NAME.search(near) if "=" in near or ":" in near else None
+        place = match.start("value")
+        first = max(text.rfind("\n", 0, place) + 1, place - 60)
+        own_name = _OWN_NAME.search(low, max(first, place - 40), place)
         if own_name is not None:
-            is_key = own_name[1].endswith("key") and "pub" not in own_name[1] and len(value) >= LONG_KEY
+            is_key = own_name[1].endswith("key") and "pub" not in own_name[1] and len(value) >= 28
         else:
             is_key = _BESIDE.search(low, first, place) is not None
         is_hash = low.startswith("commit", place - 7) or text[place - 1 : place] == "#"
-        if is_key and not is_hash and _is_random(value):
+        if is_key and not is_hash:
             yield match.span("value")
 
 
+_HEX = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}")
+_MIXED = re.compile(r"(?=(?:\D*\d){3})(?=(?:\d*\D){4})", re.ASCII)
+
+
 def _is_random(value: str) -> bool:
-    digits = sum(map(str.isdigit, value))
-    if digits < 3 or len(value) - digits < 4:
-        return False
-    is_hex = re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value) is not None
-    is_mixed = any(map(str.islower, value)) and any(map(str.isupper, value))
-    return ((is_hex and len(value) >= 32) or is_mixed) and entropy(value) >= (3.0 if is_hex else 3.7)
+    """Three digits at least, and either all hexadecimal or both small and capital letters."""
+    is_hex = _HEX.fullmatch(value) is not None
+    is_key = is_hex or not (value.islower() or value.isupper())
+    return is_key and _MIXED.match(value) is not None and entropy(value) >= (3.0 if is_hex else 3.7)
 
 
 def entropy(text: str) -> float:
