@@ -79,9 +79,13 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
         originals = await hub.journal.originals(session_id)
         state = _restore_state(reading.state, originals, info)
         # Nobody forgets a session in the middle of something: whoever had it before is gone.
-        is_unfinished = lease.is_taken_over or not state.is_calm or info.state in ("running", "waiting")
-        is_child = process is not None and state.parent  # listed behind what happens in it
-        unfinished_work = await read_unfinished(hub, state, process) if is_unfinished or is_child else None
+        is_unfinished = (
+            lease.is_taken_over
+            or not state.is_calm
+            or info.state in ("running", "waiting")
+            or (process is not None and bool(state.parent))  # listed behind what happens in it
+        )
+        unfinished_work = await read_unfinished(hub, state, process) if is_unfinished else None
     except BaseException:
         await _give_up(hub, lease)
         raise

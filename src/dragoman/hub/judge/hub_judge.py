@@ -334,8 +334,9 @@ class HubJudge:
         """What the rules about MCP servers say of one that a client names; what none names is allowed. Called
         in a thread.
         """
-        setting = ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
-        act = act_of_server(server, setting)
+        act = act_of_server(
+            server, ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
+        )
         return act, self._judge.decide(act, self._policy_in([cwd]).about_servers())
 
     def settle_server(

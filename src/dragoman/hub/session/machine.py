@@ -153,11 +153,16 @@ def _prompt_received(work: _StepWork, event: ev.PromptReceived) -> Verdict:
     verdict = prompt_verdict(state, event.key, event.most)
     if verdict != "accepted":
         return verdict
-    members: dict[str, Any] = {"key": event.key, "by": event.by}
     waits = state.is_busy or state.queue or state.is_draining
-    if waits:  # clients are told of it
-        members["prompt"] = object_of(event.params).get("prompt")
-    work.note("queued" if waits else "taken", pending=True, **members, params=event.params)
+    shown = {"prompt": object_of(event.params).get("prompt")} if waits else {}  # in the queue of every client
+    work.note(
+        "queued" if waits else "taken",
+        pending=True,
+        key=event.key,
+        by=event.by,
+        **shown,
+        params=event.params,
+    )
     _begin_next(work)
     return verdict
 
