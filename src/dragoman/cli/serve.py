@@ -67,7 +67,7 @@ async def _serve_acp(args: argparse.Namespace) -> None:
     with ShutdownSignals() as leaving:
         leaving.listen()
         endpoint = AcpEndpoint(address.admission, agents.accept)
-        agents.reclaim = endpoint.reclaim
+        agents.reclaim = endpoint.http.reclaim
         async with open_listener(endpoint, address.socket, tls=address.tls):
             address.announce("ws", "http", path="/acp")
             await leaving.end_event.wait()

@@ -123,7 +123,7 @@ class HubApp:
     def _accept(self, transport: MessageTransport, visit: Visit) -> None:
         grant = visit.grant
         late = not self._admission.holds(grant)  # revoked between the door and the first word
-        if late or self.hub.draining or self._is_full(grant, self.endpoint.reclaim):
+        if late or self.hub.draining or self._is_full(grant, self.endpoint.http.reclaim):
             log.warning("a connection of %s is refused", grant.name)
             self._on_refused("token" if late else "connections")
             self.hub.owner.start(_refuse(transport))
@@ -142,13 +142,13 @@ class HubApp:
             return AdmissionRefusal(429, "its token opens connections too fast", ceil(wait), reason)
         if self.hub.draining:
             return AdmissionRefusal(503, "the hub is stopping", RETRY, "The hub is stopping: try again later")
-        if self._is_full(grant, self.endpoint.can_reclaim):
+        if self._is_full(grant, self.endpoint.http.find_abandoned):
             self._on_refused("connections")
             reason = f"The hub has {self._most} clients already: close one, or raise limits.connections"
             return AdmissionRefusal(503, "there are too many connections", RETRY, reason)
         return None
 
-    def _is_full(self, grant: Grant, make_room: Callable[[], bool]) -> bool:
+    def _is_full(self, grant: Grant, make_room: Callable[[], object]) -> bool:
         """Whether there is no room, also if an abandoned connection is forgotten. Only whoever is let in
         makes room, once: what is forgotten takes a moment to go, and is counted until then.
         """

@@ -81,7 +81,7 @@ class AcpEndpoint:
         self._limits = limits
         self._bounds = bounds or Bounds()
         self._once = once
-        self._http = HttpConnections(self._accept_http, limits=limits, body=limits.frame, bounds=self._bounds)
+        self.http = HttpConnections(self._accept_http, limits=limits, body=limits.frame, bounds=self._bounds)
         self._on_refused = on_refused or (lambda status: None)
         self._sockets: set[AsgiWebSocket] = set()
         self._silent: dict[AsgiWebSocket, None] = {}  # those whose first message has not come, oldest first
@@ -151,14 +151,6 @@ class AcpEndpoint:
         finally:
             self._silent.pop(stream, None)
 
-    def can_reclaim(self) -> bool:
-        """Whether there is an abandoned connection to forget."""
-        return self._http.find_abandoned() is not None
-
-    def reclaim(self) -> bool:
-        """Make room for a connection by forgetting an abandoned one; says whether there was one."""
-        return self._http.reclaim()
-
     async def _request(self, scope: Any, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
         if self._admission.check_address(headers) is None:
@@ -179,7 +171,7 @@ class AcpEndpoint:
                 await respond(send, lack.status, lack.reason.encode(), headers=lack.headers)
                 return
             scope["grant"] = verdict
-            await self._http.handle(scope, receive, send)
+            await self.http.handle(scope, receive, send)
         elif scope["method"] == "POST":
             body = msgspec.json.encode({"ticket": self._admission.ticket(verdict)})
             unkept = [(b"cache-control", b"no-store")]

@@ -691,12 +691,9 @@ def latest_answers(
     if len(answers) <= ANSWERS:
         return answers
     # By number: the end of a refused prompt is written in the place of that prompt.
-    by_number = sorted(answers, key=lambda key: answers[key].sequence, reverse=True)
-    return {
-        key: answers[key]
-        for place, key in enumerate(by_number)
-        if place < ANSWERS or (keep_after is not None and answers[key].sequence > keep_after)
-    }
+    first = sorted([answer.sequence for answer in answers.values()])[-ANSWERS]
+    first = first if keep_after is None else min(first, keep_after + 1)
+    return {key: answer for key, answer in answers.items() if answer.sequence >= first}
 
 
 def _apply_judged(state: SessionState, note: StreamNote) -> SessionState:
