@@ -28,9 +28,9 @@ from uuid import UUID
 
 from dragoman.hub.agents import process
 from dragoman.hub.agents.host import lease
-from dragoman.hub.clients import methods
+from dragoman.hub.clients import request_checks
 from dragoman.hub.clients.client import HubClient
-from dragoman.hub.cluster import membership, pending_requests
+from dragoman.hub.cluster import membership
 from dragoman.hub.cluster.client_router import ClientRouter
 from dragoman.hub.engine import checkpoints, forks, lifecycle, live_session, recovery
 from dragoman.hub.engine.live_session import LiveSession
@@ -321,7 +321,7 @@ def virtual_time(seed: str) -> Iterator[VirtualLoop]:
         (checkpoints, "EVERY", 8),  # sessions are short here
         (checkpoints, "SPANS", (16, 480)),
         *((one, "time", clocks) for one in (forks, lease, process, live_session, lifecycle, recovery)),
-        *((one, "uuid", ids) for one in (forks, lifecycle, methods, pending_requests, servers)),
+        *((one, "uuid", ids) for one in (forks, lifecycle, request_checks, servers)),
         (live_session, "uuid4", ids.uuid4),
         (membership, "secrets", secret),
         (process, "randbits", names.getrandbits),
