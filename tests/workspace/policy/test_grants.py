@@ -92,7 +92,9 @@ def diff(stage: Stage, new: str, old: str | None = None) -> v1.Diff:
         "strings",
         "several strings",
         "every place",
+        "unified diff",
         "diff and strings",
+        "diff and unified diff",
     ],
 )
 async def test_a_write_is_known_by_its_result_however_it_was_shown(how: str, tmp_path: Path) -> None:
@@ -106,7 +108,9 @@ async def test_a_write_is_known_by_its_result_however_it_was_shown(how: str, tmp
         "strings": edit(stage, **strings),
         "several strings": edit(stage, edits=[strings, {"old_string": "bye", "new_string": "ciao"}]),
         "every place": edit(stage, old_string="def", new_string="async def", replace_all=True),
+        "unified diff": edit(stage, diff=PATCH),
         "diff and strings": {**edit(stage, **strings), "content": [diff(stage, AFTER, BEFORE)]},
+        "diff and unified diff": {**edit(stage, diff=PATCH), "content": [diff(stage, AFTER, BEFORE)]},
     }
     results = {
         "several strings": AFTER.replace("bye", "ciao"),
@@ -130,7 +134,7 @@ async def test_a_write_is_known_by_its_result_however_it_was_shown(how: str, tmp
         {"kind": "edit", "raw_input": {"file_path": "a.py", "old_string": "nowhere", "new_string": "x"}},
         {"kind": "edit", "raw_input": {"file_path": "a.py", "old_string": "def", "new_string": "x"}},
         {"kind": "edit", "raw_input": {"file_path": "a.py", "diff": "no diff"}},
-        {"kind": "edit", "raw_input": {"file_path": "a.py", "diff": PATCH}},
+        {"kind": "edit", "raw_input": {"file_path": "a.py", "diff": "@@ -1,1 +1,1 @@\n-other\n+x\n"}},
     ],
 )
 async def test_a_change_that_was_not_shown_is_asked_when_it_comes(

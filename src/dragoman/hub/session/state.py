@@ -691,7 +691,7 @@ def latest_answers(
     if len(answers) <= ANSWERS:
         return answers
     # By number: the end of a refused prompt is written in the place of that prompt.
-    first = sorted([answer.sequence for answer in answers.values()])[-ANSWERS]
+    first = sorted([answer.sequence for answer in answers.values()], reverse=True)[ANSWERS] + 1
     first = first if keep_after is None else min(first, keep_after + 1)
     return {key: answer for key, answer in answers.items() if answer.sequence >= first}
 

@@ -2,12 +2,13 @@
 
 Pure. An agent shows a change in one or more ways: as a diff, as the whole new text, as old and new strings,
 as a unified diff. Each way is a source. A person who says yes agrees to one result: `result_of` gives the
-text on which all sources agree, applied to the file as it is. Where they differ, or one cannot be applied (a
-unified diff never is), there is no such text, and the write is asked again. `_meta` is never looked at.
+text on which all sources agree, applied to the file as it is. Where they differ, or one cannot be applied,
+there is no such text, and the write is asked again. `_meta` is never looked at.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -23,6 +24,8 @@ NEW_KEYS: Final = ("new_string", "newString", "new_str", "newText", "new_text")
 PATCH_KEYS: Final = ("diff", "patch", "unified_diff")
 EVERYWHERE_KEYS: Final = ("replace_all", "replaceAll")
 CHANGE_KEYS: Final = (*WHOLE_KEYS, *OLD_KEYS, *NEW_KEYS, *PATCH_KEYS, *EVERYWHERE_KEYS, "edits")
+
+_HUNK: Final = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
@@ -82,7 +85,7 @@ def result_of(changes: Sequence[FileChange], before: str | None) -> str | None:
 
 def _apply(change: FileChange, text: str | None) -> str | None:
     if change.patch is not None:
-        return None  # nobody applies patches here: what comes of one is asked when it is written
+        return apply_patch(change.patch, text or "")
     if change.old is None or change.old == text:
         return change.new
     if text is None:
@@ -91,6 +94,45 @@ def _apply(change: FileChange, text: str | None) -> str | None:
     if found == 0 or (found > 1 and not change.everywhere):
         return None
     return text.replace(change.old, change.new)
+
+
+def apply_patch(patch: str, text: str) -> str | None:
+    """A text after a unified diff of it; None if the diff does not fit."""
+    lines = text.splitlines(keepends=True)
+    result: list[str] = []
+    at = 0
+    hunks = list(_hunks(patch))
+    for first, removed, added in hunks:
+        start = first - 1 if removed else first
+        if start < at or lines[start : start + len(removed)] != removed:
+            return None
+        result += [*lines[at:start], *added]
+        at = start + len(removed)
+    return "".join([*result, *lines[at:]]) if hunks else None
+
+
+def _hunks(patch: str) -> Iterator[tuple[int, list[str], list[str]]]:
+    """The line at which each hunk begins, what it removes there, and what it puts in its place."""
+    hunk: tuple[int, list[str], list[str]] | None = None
+    last: tuple[list[str], ...] = ()
+    for line in patch.splitlines(keepends=True):
+        if match := _HUNK.match(line):
+            if hunk is not None:
+                yield hunk
+            hunk, last = (int(match[1]), [], []), ()
+        elif hunk is None:
+            continue
+        elif line.startswith("\\"):  # "\ No newline at end of file"
+            for side in last:
+                side[-1] = side[-1].removesuffix("\n")
+        else:
+            sides = {"-": (hunk[1],), "+": (hunk[2],)}.get(line[:1], (hunk[1], hunk[2]))
+            body = line[1:] if line[:1] in "-+ " and line.strip("\n") else line
+            for side in sides:
+                side.append(body if body.endswith("\n") else f"{body}\n")
+            last = sides
+    if hunk is not None:
+        yield hunk
 
 
 def _in_input(raw: object) -> list[FileChange]:
