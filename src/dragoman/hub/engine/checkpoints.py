@@ -6,7 +6,6 @@ wrong one would be a wrong session for ever. Without one, everything is read.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from itertools import chain
 from typing import NamedTuple
@@ -58,7 +57,6 @@ async def read_on(journal: Journal, reading: SessionReading) -> SessionReading:
     async for page in journal.replay(state.id, after=state.last):
         state = fold(state, page)
         message_frame = _see_updates(reading.calls, state.id, page) or message_frame
-        await asyncio.sleep(0)  # others have their turn between two pages
     return reading._replace(state=state, message_frame=message_frame)
 
 

@@ -72,6 +72,7 @@ class NatsReplay:
                 return
             for page in await _cut(reading.first, runs, remaining):
                 yield page
+                await asyncio.sleep(0)  # others have their turn
                 remaining = None if remaining is None else remaining - len(page)
 
     async def first_entry(self, token: str) -> StoredEntry | None:
