@@ -8,17 +8,18 @@ PYTHON  ?= python3
 # More than half of a test's time is spent waiting for processes, browsers and leases: two workers for a processor.
 WORKERS ?= $(shell expr 2 \* $$(nproc 2>/dev/null || echo 1))
 # What is run beside the others instead of among them.
-WAITING := tests/cluster/test_scl.py tests/cluster/test_storm.py
+WAITING := packages/hub/tests/cluster/test_scl.py packages/hub/tests/cluster/test_storm.py
 ARGS    ?=
 
 VENV    := .venv
 comma   := ,
 PY      := $(VENV)/bin/python
 TS      := tests/interop/ts
-CHECKED := $(wildcard src tests examples tools bench)
+CHECKED := $(wildcard packages tests examples tools bench)
 # `make test` runs every test, which says more of its types than mypy does: mypy looks at what the tests share. `make
 # test-all` looks at all of them, and `make quick` at those that changed.
-TYPED := $(filter-out tests,$(CHECKED)) $(shell find tests -name node_modules -prune -o -name '*.py' ! -name 'test_*' -print)
+TYPED := $(wildcard packages/*/src) $(filter-out tests packages,$(CHECKED)) \
+    $(shell find tests packages/*/tests -name node_modules -prune -o -name '*.py' ! -name 'test_*' -print)
 
 READY_PY := $(VENV)/.ready
 READY_RUN := $(VENV)/.ready-run
@@ -26,7 +27,7 @@ READY_TS := $(if $(wildcard $(TS)/package.json),$(TS)/node_modules/.ready)
 READY_SDK := $(VENV)/.sdk-examples
 ACPX     := tests/interop/acpx
 READY_BROWSER := build/ready/browser
-WEB      := web
+WEB      := packages/hub/web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
@@ -150,12 +151,12 @@ check-mypy: $(READY_PY)
 	@nice -n 10 $(PY) -m mypy --no-error-summary $(TYPED)
 
 # What was found good stays so until a source changes.
-SOURCES := $(shell find src tests examples -name node_modules -prune -o -name '*.py' -print)
+SOURCES := $(shell find packages tests examples -name node_modules -prune -o -name '*.py' -print)
 PAGE := $(shell find $(WEB)/src $(WEB)/test $(WEB)/tsconfig.json -type f 2>/dev/null)
 
 check-examples: build/ready/examples
 
-build/ready/examples: $(READY_PY) $(READY_TS) $(READY_WEB) $(filter src/% examples/%,$(SOURCES)) $(PAGE)
+build/ready/examples: $(READY_PY) $(READY_TS) $(READY_WEB) $(filter-out tests/%,$(SOURCES)) $(PAGE)
 	@if test -x $(TS)/node_modules/.bin/pyright; then \
 	    nice -n 10 $(TS)/node_modules/.bin/pyright --pythonpath $(PY) examples; fi
 	@if test -x $(WEB)/node_modules/.bin/tsc; then cd $(WEB) && node_modules/.bin/tsc --noEmit; fi
@@ -165,13 +166,13 @@ build/ready/examples: $(READY_PY) $(READY_TS) $(READY_WEB) $(filter src/% exampl
 # Nobody starts the tests themselves: pytest keeps them in a form of its own.
 bytecode: build/ready/bytecode
 
-build/ready/bytecode: $(READY_PY) build/ready/compiled $(filter tests/%,$(SOURCES))
+build/ready/bytecode: $(READY_PY) build/ready/compiled $(filter-out examples/%,$(SOURCES))
 	@$(PY) tools/rewrite_tests.py || true
 	@mkdir -p $(@D) && touch $@
 
 # Needs nothing that is installed: meanwhile packages come over the network.
-build/ready/compiled: $(filter src/% tests/%,$(SOURCES))
-	@$(PYTHON) -m compileall -q -j 0 -x '/(test_[^/]*|node_modules/.*)$$' src tests
+build/ready/compiled: $(filter-out examples/%,$(SOURCES))
+	@$(PYTHON) -m compileall -q -j 0 -x '/(test_[^/]*|node_modules/.*)$$' packages tests
 	@mkdir -p $(@D) && touch $@
 
 check-tests: setup bytecode
@@ -218,7 +219,7 @@ $(DOCS_ENV)/.ready: tools/docsite/requirements.txt
 	@$(PYTHON) -m venv $(DOCS_ENV) && $(DOCS_ENV)/bin/python -m pip install $(PIP_OPTIONS) -r $< && touch $@
 
 docs: $(DOCS_ENV)/.ready $(READY_WEB)
-	@PYTHONPATH=tools:src $(DOCS_ENV)/bin/python -m docsite.build $(DOCS_ARGS)
+	@PYTHONPATH=tools:$(subst $() ,:,$(wildcard packages/*/src)) $(DOCS_ENV)/bin/python -m docsite.build $(DOCS_ARGS)
 
 # The demo's recording and the moving pictures, anew: a real hub, a real terminal and a real browser, for a minute.
 pictures: $(READY_PY) $(READY_WEB) $(READY_BROWSER)
@@ -248,7 +249,7 @@ schema: setup
 	@$(PY) tools/generate_schema.py $(ARGS)
 	@$(PY) tools/generate_path_fields.py
 
-# Writes the table of characters for the page, checks its types and builds it into src/dragoman/web/static.
+# Writes the table of characters for the page, checks its types and builds it into packages/hub/src/dragoman_hub/web/static.
 web: $(READY_PY) $(READY_WEB)
 	@$(PY) tools/generate_characters.py
 	@cd $(WEB) && node_modules/.bin/tsc --noEmit && node build.mjs

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dragoman.sdk.known.installation.registry import this_platform
+from dragoman_local.known.installation.registry import this_platform
 from tests.forks import DRAGOMAN
 
 ECHO = f"#!/bin/sh\nexec {shlex.join(DRAGOMAN)} agent echo\n"

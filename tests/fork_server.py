@@ -303,7 +303,7 @@ def _tell(report: int, number: int) -> None:
 if __name__ == "__main__":
     number, address, python, *modules = sys.argv[1:]
     sys.executable = python or sys.executable
-    for name in ("dragoman.cli", *modules):
+    for name in ("dragoman_app.cli", *modules):
         importlib.import_module(name)
     gc.freeze()  # what is shared with the forks stays shared
     _end(_status_of(_serve(socket.socket(fileno=int(number)), address)))

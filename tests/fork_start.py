@@ -16,11 +16,11 @@ from dragoman.schema import v1
 from dragoman.testing import talking_to
 
 MODULES = (
-    "dragoman.apps.run.execution",
-    "dragoman.apps.run.subagent_lines",
-    "dragoman.cli.options.apps",
-    "dragoman.cli.options.gateway",
-    "dragoman.cli.traced_run",
+    "dragoman_app.apps.run.execution",
+    "dragoman_app.apps.run.subagent_lines",
+    "dragoman_app.cli.options.apps",
+    "dragoman_app.cli.options.gateway",
+    "dragoman_app.cli.traced_run",
     "dragoman.dialect.detect",
     "dragoman.dialect.quirks",
     "dragoman.sdk.interpreter",

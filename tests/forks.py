@@ -24,8 +24,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from dragoman.check.rules import AREAS
 from dragoman.testing.pace import patience
+from dragoman_check.rules import AREAS
 from tests.fork_client import is_large
 from tests.fork_server import CommandForks, ForkServer, SharedForks
 
@@ -36,22 +36,22 @@ MANY = 500
 """Tests for which a server is worth its start."""
 
 MODULES = (
-    "dragoman.agents.code.agent",
-    "dragoman.agents.review.review_run",
-    "dragoman.apps.console",
-    "dragoman.apps.run.command",
-    "dragoman.apps.run.drive",
+    "dragoman_app.agents.code.agent",
+    "dragoman_app.agents.review.review_run",
+    "dragoman_app.apps.console",
+    "dragoman_app.apps.run.command",
+    "dragoman_app.apps.run.drive",
     "dragoman.blocking",
-    "dragoman.cli.agent_code",
-    "dragoman.cli.agent_echo",
-    "dragoman.cli.agent_review",
-    "dragoman.cli.agent_script",
-    "dragoman.cli.agents_login",
-    "dragoman.cli.doctor",
-    "dragoman.cli.translate",
-    "dragoman.hub.api.app",
-    "dragoman.hub.cluster.node",
-    "dragoman.hub.runner",
+    "dragoman_app.cli.agent_code",
+    "dragoman_app.cli.agent_echo",
+    "dragoman_app.cli.agent_review",
+    "dragoman_app.cli.agent_script",
+    "dragoman_app.cli.agents_login",
+    "dragoman_app.cli.doctor",
+    "dragoman_app.cli.translate",
+    "dragoman_hub.api.app",
+    "dragoman_hub.cluster.node",
+    "dragoman_hub.runner",
     "tests.fork_start",
 )
 """What most of the programs import. A fork costs the more, the more memory the server has."""
@@ -61,10 +61,10 @@ LARGE = "-large"
 
 LARGE_MODULES = (
     "acp",
-    "dragoman.apps.chat.command",
-    "dragoman.cli.check_agent",
-    "dragoman.cli.check_client",
-    *(f"dragoman.check.rules.{area}" for area in AREAS),
+    "dragoman_app.apps.chat.command",
+    "dragoman_app.cli.check_agent",
+    "dragoman_app.cli.check_client",
+    *(f"dragoman_check.rules.{area}" for area in AREAS),
     "mcp.server.mcpserver",
     "tests.agents.model_layer",
 )

@@ -47,7 +47,7 @@ RACES = {
         "        try: read(TEXT, kind)\n"
         "        except ValueError: pass",
     ),
-    "rules of the reviewer": ("from dragoman.review.risks import warm", "warm()"),
+    "rules of the reviewer": ("from dragoman_review.risks import warm", "warm()"),
     "runs of updates": (
         "from dragoman.sdk.client.runs import NoteFrame, run_reader",
         "run_reader.__wrapped__(NoteFrame)",

@@ -212,7 +212,7 @@ def _commands(line: str) -> list[list[str]]:
 
 PARSE = """
 import contextlib, io, json, sys
-from dragoman.cli.parser import make_parser
+from dragoman_app.cli.parser import make_parser
 
 wrong = []
 for place, words in json.load(open("commands.json")):

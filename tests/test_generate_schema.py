@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.schema.published_schemas import PACKAGE, needs_schemas
 
 TOOLS = Path(__file__).parents[1] / "tools"

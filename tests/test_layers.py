@@ -82,7 +82,7 @@ FORBIDDEN_IN_PURE = frozenset(
 )
 
 # Parts of rooms that are pure although their room is not, and all that they may import besides themselves.
-PURE_PARTS = {"dragoman.hub.session": frozenset({"errors", "wire", "schema", "decoders"})}
+PURE_PARTS = {"dragoman_hub.session": frozenset({"errors", "wire", "schema", "decoders"})}
 
 # msgspec is everyone's; each other distribution is imported in one room.
 THIRD_PARTY: dict[str, frozenset[str]] = {
@@ -234,7 +234,7 @@ def objection(room: str, imported: str) -> str | None:
 
 def hub_objection(module: str, imported: str) -> str | None:
     """Why a module of the hub may not import another one: its room is not below."""
-    if not (module.startswith("dragoman.hub.") and imported.startswith("dragoman.hub.")):
+    if not (module.startswith("dragoman_hub.") and imported.startswith("dragoman_hub.")):
         return None
     room, target = module.split(".")[2], imported.split(".")[2]
     if room == target or room not in HUB_FLOORS or target in HUB_BASE:
@@ -351,12 +351,12 @@ def test_a_circle_is_found_however_long_it_is() -> None:
 @every(
     ("module", "imported", "is_allowed"),
     [
-        ("dragoman.hub.engine.log", "dragoman.hub.session.events", True),
-        ("dragoman.hub.engine.log", "dragoman.hub.agents.pool", False),
-        ("dragoman.hub.engine.log", "dragoman.hub.hub", False),
-        ("dragoman.hub.agents.specs", "dragoman.hub.lending.lender", False),
-        ("dragoman.hub.agents.specs", "dragoman.hub.settings", True),
-        ("dragoman.hub.hub", "dragoman.hub.api.app", True),
+        ("dragoman_hub.engine.log", "dragoman_hub.session.events", True),
+        ("dragoman_hub.engine.log", "dragoman_hub.agents.pool", False),
+        ("dragoman_hub.engine.log", "dragoman_hub.hub", False),
+        ("dragoman_hub.agents.specs", "dragoman_hub.lending.lender", False),
+        ("dragoman_hub.agents.specs", "dragoman_hub.settings", True),
+        ("dragoman_hub.hub", "dragoman_hub.api.app", True),
     ],
 )
 def test_rooms_of_the_hub_have_an_order(module: str, imported: str, is_allowed: bool) -> None:
@@ -399,33 +399,33 @@ REFUSED = {
     ),
     "in the else of a type check": (
         "dragoman.sdk.agent.agent",
-        "if TYPE_CHECKING:\n    pass\nelse:\n    import dragoman.hub",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    import dragoman_hub",
     ),
     "after a type check": (
         "dragoman.sdk.agent.agent",
         "if TYPE_CHECKING:\n    pass\nfrom dragoman import hub",
     ),
     "the face from below": ("dragoman.runtime.link", "from dragoman import Agent"),
-    "a room's inside from an app": ("dragoman.agents.echo", "from dragoman.runtime import link"),
-    "the sdk from the examiner": ("dragoman.check.agent", "import dragoman.sdk"),
+    "a room's inside from an app": ("dragoman_app.agents.echo", "from dragoman.runtime import link"),
+    "the sdk from the examiner": ("dragoman_check.agent", "import dragoman.sdk"),
     "a clock in a pure room": ("dragoman.core.turns", "from time import monotonic"),
     "a loop in a pure room": ("dragoman.core.turns", "import asyncio.events"),
     "the system in errors": ("dragoman.errors", "import os"),
     "an extra elsewhere": ("dragoman.runtime.link", "import websockets"),
     "a module with an extra from elsewhere": (
-        "dragoman.check.rule",
+        "dragoman_check.rule",
         "from dragoman.text.markdown import parse",
     ),
-    "a neighbour of a pure part": ("dragoman.hub.session.machine", "from dragoman.hub import log"),
+    "a neighbour of a pure part": ("dragoman_hub.session.machine", "from dragoman_hub import log"),
     "a neighbour whose name begins alike": (
-        "dragoman.hub.session.machine",
-        "from dragoman.hub.sessions import x",
+        "dragoman_hub.session.machine",
+        "from dragoman_hub.sessions import x",
     ),
     "a room that only the part's room may import": (
-        "dragoman.hub.session.machine",
-        "from dragoman.journal import Stored",
+        "dragoman_hub.session.machine",
+        "from dragoman_local.journal import Stored",
     ),
-    "a clock in a pure part": ("dragoman.hub.session.machine", "import time"),
+    "a clock in a pure part": ("dragoman_hub.session.machine", "import time"),
     "a stranger": ("dragoman.sdk.agent.agent", "import requests"),
 }
 
@@ -433,7 +433,7 @@ ALLOWED = {
     "a room below": ("dragoman.core.connection", "from dragoman.wire import Envelope"),
     "its own room": ("dragoman.core.connection", "from .debts import Debts\nfrom dragoman.core import turns"),
     "errors by a relative path": ("dragoman.core.connection", "from ..errors import LocalMistake"),
-    "the face from an app": ("dragoman.agents.echo", "from dragoman import Agent, serve"),
+    "the face from an app": ("dragoman_app.agents.echo", "from dragoman import Agent, serve"),
     "msgspec": ("dragoman.schema.codec", "import msgspec.json"),
     "a harmless library module in a pure room": ("dragoman.core.turns", "from collections import deque"),
     "a type in the sdk": (
@@ -441,13 +441,16 @@ ALLOWED = {
         "if typing.TYPE_CHECKING:\n    from dragoman.core import x",
     ),
     "an extra at home": ("dragoman.transport.websocket", "import websockets"),
-    "a module with an extra from its users": ("dragoman.tui.app", "from dragoman.text.markdown import parse"),
-    "a pure part itself": (
-        "dragoman.hub.session.machine",
-        "from dragoman.hub.session.state import SessionState\nfrom dragoman.hub.session import events",
+    "a module with an extra from its users": (
+        "dragoman_app.tui.app",
+        "from dragoman.text.markdown import parse",
     ),
-    "what a pure part may import": ("dragoman.hub.session.machine", "from dragoman.wire import request"),
-    "a clock beside a pure part": ("dragoman.hub.session_of_old", "import time"),
+    "a pure part itself": (
+        "dragoman_hub.session.machine",
+        "from dragoman_hub.session.state import SessionState\nfrom dragoman_hub.session import events",
+    ),
+    "what a pure part may import": ("dragoman_hub.session.machine", "from dragoman.wire import request"),
+    "a clock beside a pure part": ("dragoman_hub.session_of_old", "import time"),
     "the loop above the pure rooms": ("dragoman.runtime.link", "import asyncio"),
 }
 

@@ -120,7 +120,7 @@ def test_what_has_no_place_is_named_and_a_reason_that_is_not_needed_too() -> Non
     }
     reasons = {"wire/test_json.py": "a reason", "wire/test_decode.py": "none", "wire/test_gone.py": "none"}
     assert complaints(names, MODULES, {"web"}, reasons) == [
-        "tests/wire/test_decode.py needs no reason any more",
-        "tests/wire/test_lost.py tests no src/dragoman/wire/…: name it after the file that it tests",
-        "tests/wire/test_gone.py has a reason and does not exist",
+        "packages/sdk/tests/wire/test_decode.py needs no reason any more",
+        "packages/sdk/tests/wire/test_lost.py tests no packages/sdk/src/dragoman/wire/…: name it after the file that it tests",
+        "packages/sdk/tests/wire/test_gone.py has a reason and does not exist",
     ]

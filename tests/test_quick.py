@@ -78,8 +78,8 @@ def test_a_page_runs_the_tests_of_pages(quick: Any, checkout: Path) -> None:
 
 def test_what_no_test_imports_has_tests_that_hold_it(quick: Any) -> None:
     root = TOOLS.parent
-    found, _ = quick.nearest_tests(["src/dragoman/check/requirements.json"], {}, root=root)
-    assert found == ["tests/check/test_rules_coverage.py", "tests/requirements/test_ledger.py"]
+    found, _ = quick.nearest_tests(["packages/check/src/dragoman_check/requirements.json"], {}, root=root)
+    assert found == ["packages/check/tests/check/test_rules_coverage.py", "tests/requirements/test_ledger.py"]
     named = [*quick.HOLDERS, *(name for names in quick.HOLDERS.values() for name in names)]
     assert [name for name in named if not (root / name).exists()] == []
 

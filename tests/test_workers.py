@@ -102,7 +102,7 @@ def test_a_worker_takes_a_file_or_the_folder_whose_files_share_what_they_start()
         ROOT / "tests" / name for name in ("hub/test_hub.py", "web/test_page.py", "web/test_live.py")
     )
     assert whole_of(alone) == alone
-    assert {whole_of(file) for file in shared} == {ROOT / "tests/web"}
+    assert {whole_of(file) for file in shared} == {ROOT / "packages/hub/tests/web"}
     assert all((ROOT / "tests" / name / "conftest.py").exists() for name in TOGETHER)
 
 

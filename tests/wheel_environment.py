@@ -28,7 +28,7 @@ from dragoman.testing.pace import patience
 from tests.workers import folder_of_run
 
 ROOT = Path(__file__).parent.parent
-SCRIPT = "#!{python}\nimport sys\n\nfrom dragoman.cli import main\n\nsys.exit(main())\n"
+SCRIPT = "#!{python}\nimport sys\n\nfrom dragoman_app.cli import main\n\nsys.exit(main())\n"
 
 
 def shared_folder(tmp_path: Path) -> Path:

@@ -15,9 +15,9 @@ from pathlib import Path
 import shtab
 from argparse_manpage.manpage import Manpage
 
-from dragoman.cli.parser import fill_all, make_parser
+from dragoman_app.cli.parser import fill_all, make_parser
 
-SCRIPTS = Path(__file__).parent.parent / "src/dragoman/cli/completions"
+SCRIPTS = Path(__file__).parent.parent / "packages/app/src/dragoman_app/cli/completions"
 
 
 def main(folder: Path) -> None:

@@ -23,27 +23,33 @@ STRUCTURE = ("tests/test_layers.py", "tests/test_sizes.py", "tests/test_exports.
 """Cheap tests about all modules, for every change of `src`."""
 
 HOLDERS: dict[str, tuple[str, ...]] = {
-    "docs/check.md": ("tests/check/test_rules_coverage.py",),
-    "docs/dialects/quirks.md": ("tests/dialect/quirks/test_edge.py",),
-    "docs/hub-protocol.md": ("tests/hub/gate/test_table.py",),
+    "docs/check.md": ("packages/check/tests/check/test_rules_coverage.py",),
+    "docs/dialects/quirks.md": ("packages/sdk/tests/dialect/quirks/test_edge.py",),
+    "docs/hub-protocol.md": ("packages/hub/tests/hub/gate/test_table.py",),
     "mkdocs.yml": ("tests/docsite/test_site.py",),
-    "src/dragoman/check/requirements.json": (
-        "tests/check/test_rules_coverage.py",
+    "packages/check/src/dragoman_check/requirements.json": (
+        "packages/check/tests/check/test_rules_coverage.py",
         "tests/requirements/test_ledger.py",
     ),
-    "src/dragoman/check/rules/": ("tests/check/test_rules_coverage.py",),
-    "src/dragoman/cli/options/": ("tests/cli/test_commands.py", "tests/cli/test_options.py"),
-    "src/dragoman/hub/gate/table.py": ("tests/hub/outside/test_gate_cells.py",),
-    "src/dragoman/hub/clients/hub_methods.py": (
-        "tests/hub/clients/test_methods.py",
-        "tests/hub/gate/test_table.py",
+    "packages/check/src/dragoman_check/rules/": ("packages/check/tests/check/test_rules_coverage.py",),
+    "packages/app/src/dragoman_app/cli/options/": (
+        "packages/app/tests/cli/test_commands.py",
+        "packages/app/tests/cli/test_options.py",
     ),
-    "src/dragoman/review/data/": ("tests/review/test_rules_own.py",),
-    "src/dragoman/sdk/agent/": ("tests/sdk/test_sync_facades.py", "tests/sdk/test_outbound.py"),
-    "src/dragoman/sdk/sync/": ("tests/sdk/test_sync_facades.py",),
-    "tests/golden/quirks/": ("tests/dialect/quirks/test_edge.py",),
+    "packages/hub/src/dragoman_hub/gate/table.py": ("packages/hub/tests/hub/outside/test_gate_cells.py",),
+    "packages/hub/src/dragoman_hub/clients/hub_methods.py": (
+        "packages/hub/tests/hub/clients/test_methods.py",
+        "packages/hub/tests/hub/gate/test_table.py",
+    ),
+    "packages/review/src/dragoman_review/data/": ("packages/review/tests/review/test_rules_own.py",),
+    "packages/sdk/src/dragoman/sdk/agent/": (
+        "packages/sdk/tests/sdk/test_sync_facades.py",
+        "packages/sdk/tests/sdk/test_outbound.py",
+    ),
+    "packages/sdk/src/dragoman/sdk/sync/": ("packages/sdk/tests/sdk/test_sync_facades.py",),
+    "tests/golden/quirks/": ("packages/sdk/tests/dialect/quirks/test_edge.py",),
     "tests/interop/matrix/catalogue.toml": ("tests/interop/test_matrix.py",),
-    "web/": ("tests/web/test_build.py",),
+    "web/": ("packages/hub/tests/web/test_build.py",),
 }
 """Tests of files and folders that they do not import: data, pages, and modules that are found by name."""
 

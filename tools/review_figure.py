@@ -1,6 +1,6 @@
 """How many bugs of real code `dragoman review` finds, beside ruff, bandit and oxlint.
 
-It fetches packages by name, plants the bugs of `tests/review/real/planted.jsonl` in copies of their files,
+It fetches packages by name, plants the bugs of `packages/review/tests/review/real/planted.jsonl` in copies of their files,
 and reviews each file with the bug and without it, offline and with default settings. A bug is found if the
 review of the file with it has more findings of a rule within three lines of the bug than the review of the
 file without it, remarks of severity `info` aside. Whatever the review says of files without a bug is
@@ -438,7 +438,10 @@ def section_text(figures: dict[str, Any]) -> str:
             table(figures, "fixes"),
         ]
     again = "`python tools/review_figure.py --write --repositories FOLDER`"
-    parts += [_paragraph(f"{again} measures it again; the records are in `tests/review/real`."), END]
+    parts += [
+        _paragraph(f"{again} measures it again; the records are in `packages/review/tests/review/real`."),
+        END,
+    ]
     return "\n".join(parts)
 
 

@@ -1,6 +1,6 @@
 """Bugs planted in files of published packages, and commits of public projects that mended one.
 
-`tests/review/real/planted.jsonl` has a bug in each line: the package, its version and its registry, the
+`packages/review/tests/review/real/planted.jsonl` has a bug in each line: the package, its version and its registry, the
 file, the kind of bug, what breaks, and the edits that make it. An edit names its first line, how many lines
 it takes (`count`, one if it is not there), the digest of these lines, and either `replace`, the characters
 that change at their first place in that line, or `new`, the lines that come instead. Nobody's code is

@@ -43,7 +43,9 @@ def is_new(path: Path) -> bool:
 def main() -> int:
     found = [path for kind in KINDS for path in (ROOT / "tests").rglob(kind) if SKIPPED not in path.parts]
     wanted = [path for path in found if is_new(path)]
-    with multiprocessing.Pool(initializer=gc.disable) as pool:  # trees are no garbage as long as they are there
+    with multiprocessing.Pool(
+        initializer=gc.disable
+    ) as pool:  # trees are no garbage as long as they are there
         pool.map(rewrite, wanted, chunksize=20)
     return 0
 

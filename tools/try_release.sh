@@ -41,21 +41,21 @@ used_before=0
 
 # What an extra is for: importing this needs it and nothing else that is optional.
 declare -A shows=(
-    [all]="import dragoman.cli.hub, dragoman.apps.chat.command, dragoman.cli.check_agent, dragoman.hub.push.encryption"
+    [all]="import dragoman_app.cli.hub, dragoman_app.apps.chat.command, dragoman_app.cli.check_agent, dragoman_hub.push.encryption"
     [ws]="import dragoman.transport.websocket"
     [http]="import dragoman.transport.http_client"
-    [hub]="import dragoman.hub.api.listener, dragoman.cli.hub"
-    [check]="import jsonschema_rs, dragoman.cli.check_agent"
-    [review]="import dragoman.review.structure"
-    [mcp]="import dragoman.sdk.kit.mcp_wire"
-    [code]="import dragoman.agents.code.history"
+    [hub]="import dragoman_hub.api.listener, dragoman_app.cli.hub"
+    [check]="import jsonschema_rs, dragoman_app.cli.check_agent"
+    [review]="import dragoman_review.structure"
+    [mcp]="import dragoman_local.kit.mcp_wire"
+    [code]="import dragoman_app.agents.code.history"
     [official]="import dragoman.sdk.official.adapter"
-    [nats]="import dragoman.journal.nats.private"
-    [otel]="import dragoman.hub.api.observability.otel"
+    [nats]="import dragoman_hub.nats.private"
+    [otel]="import dragoman_hub.api.observability.otel"
     [pictures]="import PIL, textual_image"
-    [push]="import dragoman.hub.push.encryption"
-    [tui]="import dragoman.tui.terminal, dragoman.apps.chat.command"
-    [sealed]="import dragoman.journal.seal"
+    [push]="import dragoman_hub.push.encryption"
+    [tui]="import dragoman_app.tui.terminal, dragoman_app.apps.chat.command"
+    [sealed]="import dragoman_local.journal.seal"
     [speed]="import uvloop"
 )
 

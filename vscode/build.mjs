@@ -19,7 +19,7 @@ const HOST = { ...SHARED, platform: "node", target: "node22", inject: [join(HERE
 const VIEW = { ...SHARED, platform: "browser", format: "iife", target: ["chrome128"], minify: true };
 
 async function version() {
-  const text = await readFile(join(ROOT, "src/dragoman/version.py"), "utf8");
+  const text = await readFile(join(ROOT, "packages/sdk/src/dragoman/version.py"), "utf8");
   return /^VERSION = "(.+)"$/m.exec(text)[1];
 }
 

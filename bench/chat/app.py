@@ -14,8 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-from dragoman.cli import main
-from dragoman.tui import app
+from dragoman_app.cli import main
+from dragoman_app.tui import app
 
 EVERY = 0.005
 WORTH = 0.005

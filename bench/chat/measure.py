@@ -21,8 +21,8 @@ from typing import Any
 
 from chat.talker import END
 from chat.terminal import Terminal, in_terminal
-from dragoman.hub.session.notes import note
-from dragoman.journal import Entry, open_journal
+from dragoman_hub.session.notes import note
+from dragoman_local.journal import Entry, open_journal
 from harness.processes import cpu_of
 from hub.place import running_hub
 from peers.measure import load_mix

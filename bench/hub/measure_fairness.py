@@ -54,7 +54,7 @@ class HubWithTwoAgents(HubProcess):
         kept = [0.0]
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                is_keeper = b"dragoman.hub.agents.host" in (process / "cmdline").read_bytes()
+                is_keeper = b"dragoman_hub.agents.host" in (process / "cmdline").read_bytes()
                 if is_keeper and own in (process / "environ").read_bytes():
                     kept.append(_peak_mb(process))
         return {"hub_mb": _peak_mb(Path(f"/proc/{self._pid}")), "keeper_mb": max(kept)}

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from dragoman.journal import open_journal
+from dragoman_local.journal import open_journal
 from hub import measure_many
 from hub.measure_many import open_clients
 from hub.measure_restart import entries

@@ -18,13 +18,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from dragoman.hub.agents.channel import AgentChannel, DirectChannel
-from dragoman.hub.agents.pool import AgentSpec
-from dragoman.hub.engine.options import HubOptions
-from dragoman.hub.gate.admission import Grant
-from dragoman.hub.hub import Hub
-from dragoman.journal.sqlite import open_journal
 from dragoman.transport.memory import MemoryTransport, memory_pair
+from dragoman_hub.agents.channel import AgentChannel, DirectChannel
+from dragoman_hub.agents.pool import AgentSpec
+from dragoman_hub.engine.options import HubOptions
+from dragoman_hub.gate.admission import Grant
+from dragoman_hub.hub import Hub
+from dragoman_local.journal.sqlite import open_journal
 from hub.bare import BareClient
 from hub.measure_memory import open_sessions
 from hub.place import running_hub

@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dragoman.hub.session.notes import note
-from dragoman.journal import Entry, open_journal
+from dragoman_hub.session.notes import note
+from dragoman_local.journal import Entry, open_journal
 from hub.bare import BareClient
 from hub.place import HubProcess, running_hub
 

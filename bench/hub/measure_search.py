@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from dragoman.journal import Entry, open_journal
-from dragoman.journal.idle_index import STEP_ENTRIES
+from dragoman_local.journal import Entry, open_journal
+from dragoman_local.journal.idle_index import STEP_ENTRIES
 from hub.measure_restart import entries
 from texts import prose
 

@@ -38,8 +38,9 @@ def main() -> int:
 
 
 def _play_portion(name: str, seed: int) -> int:
-    from tests.conversations.kinds import KINDS
     from tests.runtime.clock import Clockwork
+
+    from tests.conversations.kinds import KINDS
 
     clockwork, kind, played = Clockwork(), KINDS[name], 0
 

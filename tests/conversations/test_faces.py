@@ -19,27 +19,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.apps.mcp.stage import official_client
+from tests.apps.run.run_process import RUN, home
+from tests.hub.outside.process import HubProcess, running_hub
+from tests.journal.test_brief import records
 
 from dragoman import Client, connect
-from dragoman.apps.gateway.gateway import Gateway, GatewayRules
-from dragoman.apps.target import ChosenAgent
 from dragoman.errors import CallFailed
-from dragoman.journal import StoredEntry, open_journal
-from dragoman.journal.brief import BriefFold
-from dragoman.journal.conversation import moments
-from dragoman.journal.history import history_path
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.growing_output import text_of
-from dragoman.sdk.known import AgentSource, KnownAgent
 from dragoman.testing.pace import patience
-from dragoman.tui.model.entries import SpeechEntry, ToolEntry
-from dragoman.tui.model.transcript import Transcript
-from tests.apps.mcp.stage import official_client
-from tests.apps.run.run_process import RUN, home
+from dragoman_app.apps.gateway.gateway import Gateway, GatewayRules
+from dragoman_app.apps.target import ChosenAgent
+from dragoman_app.tui.model.entries import SpeechEntry, ToolEntry
+from dragoman_app.tui.model.transcript import Transcript
+from dragoman_local.journal import StoredEntry, open_journal
+from dragoman_local.journal.brief import BriefFold
+from dragoman_local.journal.conversation import moments
+from dragoman_local.journal.history import history_path
+from dragoman_local.known import AgentSource, KnownAgent
 from tests.forks import DRAGOMAN
-from tests.hub.outside.process import HubProcess, running_hub
-from tests.journal.test_brief import records
 
 HERE = Path(__file__).parent
 STORIES = {path.stem: path for path in sorted((HERE.parent / "golden" / "faces").glob("*.json"))}

@@ -14,27 +14,28 @@ from unittest.mock import patch
 
 import mcp_types
 import pytest
+from tests.apps.chat.quiet import Quiet
+from tests.apps.gateway.stage import make_gateway
+from tests.apps.mcp.stage import official_client
+from tests.hub.sessions.stage import Talker, staged
 
 from dragoman import Agent, Limits, connect
-from dragoman.apps.chat.local_backend import LocalBackend
-from dragoman.apps.chat.rules import ChatRules
-from dragoman.apps.run import plan, questions
-from dragoman.apps.run.lend import LentWorkspace
-from dragoman.apps.run.output import OutputWriter
-from dragoman.apps.run.reporter import RunReporter
-from dragoman.apps.run.views import QuietView
-from dragoman.cli.parser import make_parser
-from dragoman.hub.gate.admission import Grant
 from dragoman.schema import v1
 from dragoman.sdk.agent.session import ClientHandle
 from dragoman.sdk.resumption import ResumingTransport
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair
-from dragoman.tui.ports import ChatRequest, FormAnswer, FormPrompt, PermissionQuestion
-from dragoman.workspace.policy.terminal import TerminalLines
-from tests.apps.chat.quiet import Quiet
-from tests.apps.gateway.stage import make_gateway
-from tests.apps.mcp.stage import official_client
+from dragoman_app.apps.chat.local_backend import LocalBackend
+from dragoman_app.apps.chat.rules import ChatRules
+from dragoman_app.apps.run import plan, questions
+from dragoman_app.apps.run.lend import LentWorkspace
+from dragoman_app.apps.run.output import OutputWriter
+from dragoman_app.apps.run.reporter import RunReporter
+from dragoman_app.apps.run.views import QuietView
+from dragoman_app.cli.parser import make_parser
+from dragoman_app.tui.ports import ChatRequest, FormAnswer, FormPrompt, PermissionQuestion
+from dragoman_hub.gate.admission import Grant
+from dragoman_local.workspace.policy.terminal import TerminalLines
 from tests.conversations import slow_people
 from tests.conversations.slow_people import (
     ANSWERS,
@@ -44,7 +45,6 @@ from tests.conversations.slow_people import (
     in_leaps,
     think,
 )
-from tests.hub.sessions.stage import Talker, staged
 
 PERSONS = sorted(ANSWERS)
 LENT = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True, "elicitation": {"form": {}}}

@@ -18,9 +18,9 @@ import httpx2
 import pytest
 from acp.http import create_http_stream
 from acp.ws import create_websocket_stream
+from tests.hub.outside.process import HubProcess, running_hub
 
 from tests.forks import DRAGOMAN
-from tests.hub.outside.process import HubProcess, running_hub
 from tests.interop.programs import TS, needs_node
 
 pytestmark = [pytest.mark.bound(60), pytest.mark.timeout(120)]
@@ -122,7 +122,7 @@ async def test_the_official_typescript_client(hub: HubProcess, scheme: str) -> N
 
 
 @pytest.mark.skipif(ACPX is None, reason="needs acpx: npm install -g acpx")
-@pytest.mark.slow  # acpx is tried on our agents themselves, and `connect` in tests/cli
+@pytest.mark.slow  # acpx is tried on our agents themselves, and `connect` in packages/app/tests/cli
 async def test_acpx_through_connect(hub: HubProcess, tmp_path: Path) -> None:
     assert ACPX is not None
     folder = hub.work / "acpx"

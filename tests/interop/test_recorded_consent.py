@@ -12,12 +12,12 @@ import pytest
 from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman.schema.codec import read
-from dragoman.workspace.commands import plan_command
-from dragoman.workspace.lent_files import Access
-from dragoman.workspace.policy.permission_prompt import PermissionPrompt
-from dragoman.workspace.policy.permission_service import PermissionService
-from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.tool_calls import ToolCalls
+from dragoman_local.workspace.commands import plan_command
+from dragoman_local.workspace.lent_files import Access
+from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.permission_service import PermissionService
+from dragoman_local.workspace.policy.policy import Policy
+from dragoman_local.workspace.policy.tool_calls import ToolCalls
 from tests.interop.recordings import ELSEWHERE
 
 RECORDINGS = sorted(ELSEWHERE.glob("agents-v1/*.ndjson"))

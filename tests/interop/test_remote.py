@@ -13,15 +13,15 @@ import pytest
 from acp.http import create_http_stream
 from acp.http.asgi import create_asgi_app
 from acp.ws import create_websocket_stream
+from tests.transport.asgi_server import served
 
 from dragoman import Agent, Client, Turn, connect
-from dragoman.hub.api.endpoint import AcpEndpoint, Visit
-from dragoman.hub.api.listener import open_listener, open_socket
-from dragoman.hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
 from dragoman.schema import v1
 from dragoman.sdk.serve import serving
 from dragoman.transport.messages import MessageTransport
-from tests.transport.asgi_server import served
+from dragoman_hub.api.endpoint import AcpEndpoint, Visit
+from dragoman_hub.api.listener import open_listener, open_socket
+from dragoman_hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
 
 TOKEN = new_token()
 HEADERS = {"authorization": f"Bearer {TOKEN}"}

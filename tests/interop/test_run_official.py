@@ -34,7 +34,7 @@ told_once = pytest.mark.parametrize(
 )
 """For what depends little on the agent: the other one takes seconds to start."""
 slow = pytest.mark.slow
-"""For what `tests/apps/run` tries with an agent of ours, and depends on the agent even less."""
+"""For what `packages/app/tests/apps/run` tries with an agent of ours, and depends on the agent even less."""
 
 
 async def run(agent: list[str], place: Path, *options: str, words: str, **more: Any) -> Run:
@@ -93,7 +93,9 @@ async def test_a_story_is_streamed(agent: list[str], tmp_path: Path) -> None:
 
 
 @told_once
-@pytest.mark.in_turn("approve", "chosen", "status")  # both with an agent of ours are in `tests/apps/run`
+@pytest.mark.in_turn(
+    "approve", "chosen", "status"
+)  # both with an agent of ours are in `packages/app/tests/apps/run`
 @pytest.mark.parametrize(("approve", "chosen", "status"), [("all", "yes", 0), ("none", "no", 7)])
 @together
 async def test_a_tool_is_decided(

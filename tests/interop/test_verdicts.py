@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli import main
+from dragoman_app.cli import main
 from tests.interop.recordings import ELSEWHERE
 
 RECORDINGS = sorted(ELSEWHERE.glob("*/*.ndjson"))

@@ -7,8 +7,8 @@ import signal
 import sys
 from pathlib import Path
 
-from dragoman.apps.run.exits import EXITS
 from dragoman.testing.pace import patience
+from dragoman_app.apps.run.exits import EXITS
 from tests.faults.client.faulty_run import AT_ONCE, Result, complete_in_fork, running
 from tests.misbehaviour.agent import POINTS, WAYS
 from tests.misbehaviour.tour import AGENT

@@ -26,7 +26,7 @@ from dragoman.sdk.supervision.restarts import Restarts
 from dragoman.testing.pace import deadline
 from dragoman.transport.contract import Grace
 from dragoman.transport.process import ChildTransport, spawn
-from dragoman.workspace.workspace import Workspace
+from dragoman_local.workspace.workspace import Workspace
 
 AGENT = Path(__file__).with_name("agent.py")
 SECONDS = 0.5

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.agents.review.ground import git
 
-from dragoman.cli.parser import make_parser
 from dragoman.testing.pace import patience
 from dragoman.version import VERSION
-from tests.agents.review.ground import git
+from dragoman_app.cli.parser import make_parser
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "tools/action.sh"

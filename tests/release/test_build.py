@@ -42,7 +42,7 @@ def write_wheel(target: Path, *, metadata: str = METADATA, without: str = "", al
                 archive.writestr(name, "")
         archive.writestr(f"{information}/METADATA", metadata)
         archive.writestr(
-            f"{information}/entry_points.txt", "[console_scripts]\ndragoman = dragoman.cli:main\n"
+            f"{information}/entry_points.txt", "[console_scripts]\ndragoman = dragoman_app.cli:main\n"
         )
     return target
 

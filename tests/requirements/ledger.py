@@ -1,6 +1,6 @@
 """Which requirements of the agent side are tried on which agent, and why the others are not.
 
-The catalogue of `dragoman.check` has requirements that follow from the specification, its schema and the
+The catalogue of `dragoman_check` has requirements that follow from the specification, its schema and the
 official SDKs; most of them hold for agents (side A) or for both sides (B). A test tries a requirement by
 having its id in its name: `test_rpc_01_…` tries RPC-01, on both agents if it takes `heard`, on one
 if it takes `reviewer` or `coder`. Everything else has a reason here, and test_ledger.py sees to it that there
@@ -29,7 +29,7 @@ NO_MODEL = "the review agent runs without a model here, as it does out of the bo
 NO_TERMINALS = "the review agent runs nothing in terminals of the client"
 
 BOTH: dict[str, str] = {
-    "SES-15": "all are offered (tests/sdk/agent refuses others); one that does not exist is SES-23",
+    "SES-15": "all are offered (packages/sdk/tests/sdk/agent refuses others); one that does not exist is SES-23",
     "INIT-25": NOTHING_PRIVATE,
     "EXT-09": NOTHING_PRIVATE,
     "AUTH-14": NO_TERMINAL_LOGIN,
@@ -48,7 +48,7 @@ BOTH: dict[str, str] = {
     "STD-05": "a permission, about a stream that no test judges",
     "STD-12": "every test here runs over stdio",
     "STD-13": NO_REMOTE,
-    "LEN-04": "about plans and lists, which clients read; tests/schema has the table",
+    "LEN-04": "about plans and lists, which clients read; packages/sdk/tests/schema has the table",
     **dict.fromkeys(("HTTP-02", "HTTP-24", "HTTP-27", "WS-03", "WS-04", "WS-07", "WS-11"), NO_REMOTE),
     **{
         f"ELIC-{number:02}": NO_ELICITATION
@@ -65,7 +65,7 @@ REVIEW: dict[str, str] = {
     "ERR-02": "it needs no login, and offers none",
     "LOAD-12": NO_MODEL,
     "LOAD-16": NO_MODEL,
-    "ADIR-09": "it reads no instructions; rules of a project are tried in tests/agents/review",
+    "ADIR-09": "it reads no instructions; rules of a project are tried in packages/app/tests/agents/review",
     "TURN-05": "nothing in it is limited so that a turn could end early",
     "TURN-08": "its messages have no ids",
     "TURN-11": "its messages have no ids: each chunk is a finding of its own",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dragoman.check.agent.scenes.turns import GIFTS
+from dragoman_check.agent.scenes.turns import GIFTS
 from tests.requirements.talk import Talk
 
 if TYPE_CHECKING:

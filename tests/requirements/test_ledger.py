@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.check import manifest
+from dragoman_check import manifest
 from tests.requirements.ledger import AGENTS, ids_in, reasons, requirements, tried
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-
 from tests.agents.review.ground import APP, APP_FINDINGS, findings_in, make_repository
 from tests.agents.review.process import Peer, running
 
@@ -36,7 +35,7 @@ usual = builtins.__import__
 
 
 def loud(name, *rest, **more):
-    if name.startswith("dragoman.agents.review"):
+    if name.startswith("dragoman_app.agents.review"):
         print("importing", name)
     return usual(name, *rest, **more)
 
@@ -227,7 +226,7 @@ async def test_nothing_is_logged_to_stdout_even_by_code_that_prints(
     async with running(sessions, imports_anew=True) as peer:
         await reviewed(peer, folder)
         assert all(frame["jsonrpc"] == "2.0" for frame in peer.frames)
-        assert "importing dragoman.agents.review.prompts" in peer.raw.stderr
+        assert "importing dragoman_app.agents.review.prompts" in peer.raw.stderr
 
 
 def test_the_session_update_field_is_never_missing(review: Review) -> None:

@@ -2,7 +2,7 @@
 
 A face is whatever somebody starts an agent with: a function of the SDK or a command. The dialects are those
 of the registry, and the thread protocol in both of its directions. A face or a dialect that is new is tried
-here by itself, or fails for want of an agent in `tests/sdk/foreign_agent.py`.
+here by itself, or fails for want of an agent in `packages/sdk/tests/sdk/foreign_agent.py`.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import pytest
-
-from dragoman import Pool, blocking, connect, supervised
-from dragoman.apps.chat.local_backend import LocalBackend
-from dragoman.apps.chat.rules import ChatRules
-from dragoman.cli import main
-from dragoman.cli.check_agent import interpreted_command
-from dragoman.cli.parser import make_parser
-from dragoman.dialect import DIALECTS
-from dragoman.hub.agents.specs import command_of
-from dragoman.hub.settings import AgentSettings
-from dragoman.schema.v1 import AgentMessageChunk, TextContent
-from dragoman.sdk.known import AgentSource, KnownAgent
-from dragoman.sdk.known.doctor import diagnose
-from dragoman.sdk.pool import PoolTask
-from dragoman.tui.ports import ChatRequest
 from tests.apps.chat.quiet import Quiet
 from tests.apps.run.run_process import run
+
+from dragoman import Pool, blocking, connect, supervised
+from dragoman.dialect import DIALECTS
+from dragoman.schema.v1 import AgentMessageChunk, TextContent
+from dragoman.sdk.pool import PoolTask
+from dragoman_app.apps.chat.local_backend import LocalBackend
+from dragoman_app.apps.chat.rules import ChatRules
+from dragoman_app.cli import main
+from dragoman_app.cli.check_agent import interpreted_command
+from dragoman_app.cli.parser import make_parser
+from dragoman_app.tui.ports import ChatRequest
+from dragoman_hub.agents.specs import command_of
+from dragoman_hub.settings import AgentSettings
+from dragoman_local.known import AgentSource, KnownAgent
+from dragoman_local.known.doctor import diagnose
 from tests.conftest import COUNTED
 from tests.every import every
 from tests.forks import forked

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dragoman import Client, connect
-from dragoman.journal.contract import StoredEntry
-from dragoman.journal.conversation import moments
 from dragoman.schema import v1
+from dragoman_local.journal.contract import StoredEntry
+from dragoman_local.journal.conversation import moments
 from tests.subagents.family import CHAIN, FAMILY, SHAPES, arguments
 
 

@@ -25,8 +25,8 @@ from typing import Any
 
 import websockets
 
-from dragoman.hub.gate.grants_store import TokenStore
-from dragoman.review.rule_links import rules_page
+from dragoman_hub.gate.grants_store import TokenStore
+from dragoman_review.rule_links import rules_page
 
 HERE = Path(__file__).parent
 TARGET = HERE.parents[1] / "web" / "demo" / "recording.json"

@@ -72,7 +72,7 @@ def source_date() -> int:
 
 def project_version() -> str:
     names: dict[str, str] = {}
-    exec((ROOT / "src/dragoman/version.py").read_text("utf-8"), names)
+    exec((ROOT / "packages/sdk/src/dragoman/version.py").read_text("utf-8"), names)
     return names["VERSION"]
 
 

@@ -19,7 +19,7 @@ WANTED = (
 LICENSES = ("LICENSE", "LICENSES/highlight.js.txt", "LICENSES/lit.txt")
 UNWANTED = re.compile(r"__pycache__|\.pyc$|node_modules|(^|/)\.venv|(^|/)\.git/")
 SOURCES = (
-    "src/dragoman/__init__.py",
+    "packages/sdk/src/dragoman/__init__.py",
     "tests/conftest.py",
     "docs/install.md",
     "web/src/main.ts",
@@ -42,7 +42,7 @@ def inspect_wheel(wheel: Path, *, version: str) -> None:
         for name in names
         if not name.startswith(("dragoman/", f"{information}/"))
     ]
-    if "dragoman = dragoman.cli:main" not in scripts:
+    if "dragoman = dragoman_app.cli:main" not in scripts:
         faults.append("there is no command dragoman")
     report(wheel, [*faults, *metadata_faults(metadata, version)])
 

@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 
 CONTENTS = "contents.json"
 LEAST = (3, 11)
-PROGRAM = "#!{python}\nimport sys\n\nfrom dragoman.cli import main\n\nsys.exit(main())\n"
+PROGRAM = "#!{python}\nimport sys\n\nfrom dragoman_app.cli import main\n\nsys.exit(main())\n"
 
 
 def fail(reason: str) -> NoReturn:

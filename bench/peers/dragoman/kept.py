@@ -14,7 +14,7 @@ import sys
 import time
 
 from dragoman import Agent, Kit, KitTurn, serve
-from dragoman.journal import Entry, open_journal
+from dragoman_local.journal import Entry, open_journal
 from peers.measure import Meter, load_mix
 
 BATCH = 5_000

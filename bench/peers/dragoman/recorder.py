@@ -10,8 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from dragoman.trace.tap.recorder import TapRecorder
-from dragoman.trace.tap.secrets import SecretFilter
+from dragoman_check.trace.tap.recorder import TapRecorder
+from dragoman_check.trace.tap.secrets import SecretFilter
 from texts import prose
 
 SIZES = {20: 20_000, 1024: 2_000}

@@ -23,7 +23,10 @@ def fork_server() -> Iterator[None]:
         yield
         return
     faulty_run.fork_server = server = for_commands(
-        "tests.fork_start", "dragoman.apps.run.drive", "dragoman.apps.run.command", "dragoman.apps.console"
+        "tests.fork_start",
+        "dragoman_app.apps.run.drive",
+        "dragoman_app.apps.run.command",
+        "dragoman_app.apps.console",
     )
     try:
         yield

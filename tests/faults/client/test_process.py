@@ -87,7 +87,7 @@ async def test_an_agent_that_hangs_meets_its_deadline(
 
 @fault("CLI-X30")
 def test_an_agent_that_never_answers_is_given_up_without_being_asked_to() -> None:
-    from dragoman.cli.parser import make_parser
+    from dragoman_app.cli.parser import make_parser
 
     chosen = make_parser().parse_args(["run", "hello"])
     assert 0 < chosen.start_timeout <= 50  # and what follows takes ten seconds at most, see CLI-07

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli import main
+from dragoman_app.cli import main
 from tests.hostile.doors.disk_tricks import (
     BACK_TRICKS,
     GIT,

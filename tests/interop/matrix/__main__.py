@@ -26,10 +26,10 @@ from pathlib import Path
 
 import msgspec
 
-from dragoman.sdk.known.installation.registry import SHIPPED
 from dragoman.testing.models import scripted_model
 from dragoman.testing.pace import pace
 from dragoman.version import VERSION
+from dragoman_local.known.installation.registry import SHIPPED
 from tests.interop.matrix.agent_trial import AgentTrial
 from tests.interop.matrix.catalogue import BadCatalogue, Catalogue, CatalogueRow, load_catalogue
 from tests.interop.matrix.client_trial import ClientTrial

@@ -13,7 +13,7 @@ from collections.abc import Container
 from typing import Any
 
 from dragoman.decoders import convert
-from dragoman.sdk.known.installation.registry import RegistryEntry
+from dragoman_local.known.installation.registry import RegistryEntry
 from tests.interop.matrix.effects import Matrix, MatrixRow
 
 

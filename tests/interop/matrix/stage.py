@@ -26,8 +26,8 @@ from dragoman.schema.v1 import (
 )
 from dragoman.sdk.environment import agent_environment
 from dragoman.testing.models import ScriptedModel
-from dragoman.workspace.settings import TerminalSettings
-from dragoman.workspace.workspace import Workspace
+from dragoman_local.workspace.settings import TerminalSettings
+from dragoman_local.workspace.workspace import Workspace
 from tests.interop.matrix.catalogue import CatalogueRow
 from tests.interop.matrix.processes import MARK_VARIABLE
 

@@ -1,0 +1,20 @@
+"""Anthropic's models. Importing this takes a second, for the client; `models` does it in a thread."""
+
+from __future__ import annotations
+
+from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.providers.anthropic import AnthropicProvider
+
+from dragoman_app.agents.code.config import NO_KEY, ModelEndpoint
+
+
+def make_model(endpoint: ModelEndpoint) -> AnthropicModel:
+    """The model of an endpoint whose `api` is `anthropic`."""
+    address = _without_version(endpoint.base_url)
+    provider = AnthropicProvider(api_key=endpoint.key or NO_KEY, base_url=address)
+    return AnthropicModel(endpoint.model, provider=provider)
+
+
+def _without_version(address: str | None) -> str | None:
+    """Anthropic's client adds `/v1` by itself; people write it down all the same."""
+    return None if address is None else address.rstrip("/").removesuffix("/v1")

@@ -1,0 +1,120 @@
+"""What a tool is: a name and a description for the model, arguments that are checked, and a function.
+
+A tool either returns what the model is told, or raises a `ToolProblem`, whose text the model is told as well,
+so that it can do better; `ToolDenied` is the problem that somebody did not want it. Anything else that is
+raised is our own mistake, and `tool_calls` keeps it from ending the turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.decoders import convert
+from dragoman.schema import v1
+from dragoman_app.agents.code.permission import PermissionWish, ToolProblem, ToolReport, permit
+from dragoman_app.agents.code.tools.places import TurnPlaces
+
+if TYPE_CHECKING:
+    from dragoman import KitTurn
+    from dragoman_app.agents.code.conversation import CoderConversation
+
+P = TypeVar("P", bound=Struct)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolPicture:
+    """A picture that a tool found."""
+
+    data: bytes
+    media_type: str
+
+
+@dataclass(frozen=True)
+class ToolOutcome:
+    """What came of a call."""
+
+    text: str
+    """What the model is told."""
+    content: Sequence[v1.ToolCallContent | str] = ()
+    """What the user is shown; the text if there is nothing else."""
+    pictures: Sequence[ToolPicture] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoderTool(Generic[P]):
+    """One tool."""
+
+    name: str
+    description: str
+    arguments: type[P]
+    kind: v1.ToolKind
+    title: Callable[[P], str]
+    run: Callable[[ToolContext, P], Awaitable[ToolOutcome]]
+    path: Callable[[P], str | None] = lambda _: None
+    """The file that a call is about, for editors that follow along."""
+    changes: bool = False
+    """Whether it changes something. Such calls run one after another, and not at all while only planning."""
+    may_ask: bool = False
+    """Whether a call may need somebody's leave though it changes nothing; it says itself when it begins."""
+    is_shown: bool = True
+    """Whether a call is reported to the client as one."""
+
+    def read(self, arguments: dict[str, Any]) -> P:
+        """The arguments, checked. Lenient: a model's `"3"` is a 3."""
+        try:
+            return convert(arguments, self.arguments, strict=False)
+        except msgspec.ValidationError as error:
+            raise ToolProblem(f"The arguments do not fit: {error}") from None
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return schema_of(self.arguments)
+
+
+@cache
+def schema_of(arguments: type[Struct]) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments, in one piece: not every model follows references. It is made
+    once and offered with every request; whoever wants it otherwise copies it.
+    """
+    (root,), parts = msgspec.json.schema_components([arguments])
+    schema: dict[str, Any] = _inline_references(root, parts)
+    schema.pop("title", None)
+    return schema
+
+
+def _inline_references(schema: Any, parts: dict[str, Any]) -> Any:
+    if isinstance(schema, dict):
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            return _inline_references(parts[reference.rpartition("/")[2]], parts)
+        return {name: _inline_references(value, parts) for name, value in schema.items()}
+    return [_inline_references(item, parts) for item in schema] if isinstance(schema, list) else schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolContext:
+    """Made anew for each call."""
+
+    turn: KitTurn[Any]
+    """The coder's, or another agent's whose tools need no permission."""
+    report: ToolReport
+    places: TurnPlaces
+
+    @property
+    def conversation(self) -> CoderConversation:
+        conversation: CoderConversation = self.turn.session.conversation
+        return conversation
+
+    async def begin(self) -> None:
+        """Tell the client that it runs. After `permit` that has been told."""
+        await self.report.progress(status="in_progress")
+
+    async def permit(self, wish: PermissionWish) -> None:
+        """Returns if it may be done; raises `ToolDenied` if not."""
+        await permit(self.turn, self.report, self.conversation.grants, wish)

@@ -1,0 +1,70 @@
+"""Runs one prompt: finds the model, gathers what it is told, and lets the loop run. Imports the model layer.
+
+The client of a model lasts as long as the session. The system prompt and the project's notes are read anew
+each time, so that a change counts at once.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dragoman.errors import ErrorAnswer
+from dragoman_app.agents.code.compaction import Compaction
+from dragoman_app.agents.code.config import CoderConfig
+from dragoman_app.agents.code.login import reach
+from dragoman_app.agents.code.loop import TurnLoop
+from dragoman_app.agents.code.models import offer_models
+from dragoman_app.agents.code.project_notes import project_notes
+from dragoman_app.agents.code.tools import OWN_TOOLS
+from dragoman_app.agents.code.tools.mcp_tools import mounted_tools
+
+if TYPE_CHECKING:
+    from dragoman import KitTurn
+    from dragoman_app.agents.code.conversation import CoderConversation
+
+__all__ = ["offer_models", "run_compaction", "run_prompt", "system_prompt"]
+
+INTERNAL_ERROR = -32603
+
+
+async def run_prompt(turn: KitTurn[CoderConversation], config: CoderConfig, model: str | None) -> None:
+    """Answer a prompt."""
+    endpoint = reach(config, model)
+    turn.session.conversation.attach(turn.prompt)
+    system = await system_prompt(turn, config)
+    tools = [*OWN_TOOLS, *await mounted_tools(turn.session)]
+    answering = await turn.session.conversation.model.open(endpoint, config)
+    await TurnLoop(turn, answering, config, system=system, tools=tools).run()
+
+
+async def run_compaction(turn: KitTurn[CoderConversation], config: CoderConfig, model: str | None) -> None:
+    """`/compact`."""
+    if not turn.session.conversation.history.messages:
+        await turn.say("There is nothing to compact.")
+        return
+    answering = await turn.session.conversation.model.open(reach(config, model), config)
+    await Compaction(turn, answering, config).run(None)
+
+
+async def system_prompt(turn: KitTurn[Any], config: CoderConfig) -> str:
+    """What the model is told before everything else."""
+    notes = await project_notes(turn.session)
+    folders = "\n".join(f"- {root}" for root in turn.session.roots)
+    surroundings = (
+        f"# Where you are\n\nSystem: {platform.system()}. Working folder: {turn.session.cwd}\n"
+        f"Folders of the project:\n{folders}"
+    )
+    return "\n\n".join(part for part in (_system_file(config), surroundings, notes) if part)
+
+
+def _system_file(config: CoderConfig) -> str:
+    own = Path(__file__).with_name("system.md")
+    path = own if config.system is None else config.path(config.system)
+    try:
+        return path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "it is not UTF-8"
+        raise ErrorAnswer(INTERNAL_ERROR, f"The system prompt {path} cannot be read: {why}") from None

@@ -1,0 +1,258 @@
+"""One review, from what was asked to the summary: choose, read, analyse, sum up, offer what can be mended.
+
+Whatever was told is remembered, also when the review is cancelled in the middle: the numbers that a person
+has seen stay good.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec.structs import replace
+
+from dragoman import KitTurn
+from dragoman.schema import v1
+from dragoman_app.agents.code.permission import ToolProblem
+from dragoman_app.agents.review.analysis import Analysis
+from dragoman_app.agents.review.conversation import LastReview, ReviewConversation
+from dragoman_app.agents.review.explanations import ModelUse, explain, model_use, reach_model
+from dragoman_app.agents.review.fixes import run_fixes
+from dragoman_app.agents.review.intent import FixIntent, ReviewIntent
+from dragoman_app.agents.review.markdown import code_view, count_of, finding_paragraph, summary
+from dragoman_app.agents.review.mentions import Snippet
+from dragoman_app.agents.review.review_texts import ReviewTexts
+from dragoman_app.agents.review.source_reader import ReviewInput, read_sources
+from dragoman_app.agents.review.steps import Steps
+from dragoman_app.agents.review.target_choice import choose
+from dragoman_app.agents.review.targets import ReviewTargets
+from dragoman_review import (
+    BadBaseline,
+    BadRule,
+    Finding,
+    ReviewNote,
+    ReviewSettings,
+    Severity,
+    ToolFailed,
+)
+from dragoman_review.base_files import BaseFiles
+from dragoman_review.caller_search import broken_callers
+from dragoman_review.finding import by_severity
+from dragoman_review.rule_links import rules_page
+
+if TYPE_CHECKING:
+    from dragoman_app.agents.review.model_review import ModelReview
+
+    ModelSetup: TypeAlias = Callable[[Sequence[Finding]], ModelReview]
+
+
+async def run_review(
+    turn: KitTurn[ReviewConversation], intent: ReviewIntent, pieces: Sequence[Snippet] = ()
+) -> v1.StopReason:
+    """Review what is wanted, and mend it if that is wanted too; returns why it ended."""
+    mends = intent.fix or turn.session.mode_id == "fix"
+    use = model_use(turn)
+    steps = Steps(turn, *_step_names(use, mends=mends))
+    async with steps.step():
+        targets = await choose(turn, intent, pieces)
+    if targets.words:
+        await turn.say(f"{targets.words}\n\n")
+    if not targets.targets:
+        await turn.say(_nothing(intent, targets.notes))
+        await steps.finish()
+        return "end_turn"
+    await _entitle(turn, targets.what)
+    async with steps.step(f"Read {count_of(len(targets.targets), 'file')}"):
+        review_input = await read_sources(turn, targets.targets)
+    notes = [*targets.notes, *review_input.notes]
+    if not review_input.sources:
+        await turn.say(_nothing(intent, notes))
+        await steps.finish()
+        return "end_turn"
+    run = ReviewRun(turn, review_input, targets, notes)
+    try:
+        await run.review(steps, use)
+    finally:
+        run.keep()
+    if mends:
+        async with steps.step():
+            await _mend(turn, run.findings)
+    return run.stop_reason
+
+
+def _step_names(use: ModelUse, *, mends: bool) -> list[str]:
+    return [
+        *("Find what to review", "Read it", "Analyse it"),
+        *(["Look for bugs with the model", "Verify what it found"] if use == "review" else []),
+        "Sum up",
+        *(["Explain the findings"] if use == "explain" else []),
+        *(["Offer the fixes"] if mends else []),
+    ]
+
+
+class ReviewRun:
+    """The review of texts that were read: by rules, and by a model where that is wanted."""
+
+    def __init__(
+        self,
+        turn: KitTurn[ReviewConversation],
+        review_input: ReviewInput,
+        targets: ReviewTargets,
+        notes: Sequence[str],
+    ) -> None:
+        self._turn = turn
+        self._input = review_input
+        self._targets = targets
+        self._notes = list(notes)
+        self._settings = ReviewSettings(severity=Severity(str(turn.session["severity"])))
+        self._texts = ReviewTexts(turn, review_input, ())
+        self._analysis = Analysis(turn, review_input, self._texts)
+        self._model: ModelReview | None = None
+        self.stop_reason: v1.StopReason = "end_turn"
+
+    @property
+    def findings(self) -> list[Finding]:
+        """In the order in which they are told: the worst first, then as a reader goes through files."""
+        by_model = [] if self._model is None else self._model.findings
+        by_rules = sorted(self._analysis.findings, key=by_severity)
+        # What the model found and verified comes before what rules say of the same severity.
+        return sorted([*by_model, *by_rules], key=lambda finding: finding.severity.rank)
+
+    async def review(self, steps: Steps, use: ModelUse) -> None:
+        """Everything but the fixes."""
+        turn, count = self._turn, len(self._input.sources)
+        await self._load_settings()
+        model = await self._start_model() if use == "review" else None
+        async with steps.step(f"Analyse {count_of(count, 'file')}"):
+            await self._analyse()
+        if use == "review":
+            await self._look(steps, model)
+        await self._tell_all()
+        async with steps.step():
+            await turn.say(summary(self.findings, count, self._notes))
+        if use == "explain":
+            async with steps.step():
+                if self.findings:
+                    await explain(turn, self.findings, self._texts)
+
+    async def _analyse(self) -> None:
+        self._analysis = Analysis(self._turn, self._input, self._texts)
+        await self._analysis.run(self._settings)
+        await self._find_broken_callers()
+        self._notes += [_note_text(note) for note in self._analysis.notes]
+
+    async def _find_broken_callers(self) -> None:
+        """What a change breaks elsewhere. A caller that the editor does not give us is not told of."""
+        changes, folder = self._targets.changes, Path(self._turn.session.cwd)
+        if changes is None:
+            return
+        try:
+            findings = await broken_callers(
+                changes, folder, self._settings, is_staged=self._targets.is_staged
+            )
+        except ToolFailed as error:
+            self._notes.append(f"callers of what changed were not looked at: {error}")
+            return
+        for finding in findings:
+            with contextlib.suppress(ToolProblem):
+                await self._analysis.add(finding)
+
+    async def _look(self, steps: Steps, model: ModelSetup | None) -> None:
+        """The model's part."""
+        async with steps.step():
+            if model is not None:
+                self._model = model(self._analysis.findings)
+                await self._model.look(self._input.sources)
+        async with steps.step():
+            if self._model is not None:
+                await self._model.verify()
+                self.stop_reason = self._model.stop_reason
+                self._notes += self._model.notes
+
+    async def _tell_all(self) -> None:
+        """All findings when all are known: only then is it known which is the worst."""
+        page = rules_page()
+        for number, finding in enumerate(self.findings, 1):
+            text = await self._texts.load_reviewed(finding.path)
+            view = "" if self._model is None else code_view(finding, text.masked_text)
+            await self._turn.say(
+                finding_paragraph(number, finding, text.path, text.masked_text, evidence=view, page=page)
+            )
+        if self._model is not None:
+            await self._turn.say(self._model.words())
+
+    async def _start_model(self) -> ModelSetup | None:
+        """What makes the model's review when the rules are done; None if the model cannot be asked."""
+        conversation = self._turn.session.conversation
+        config = conversation.model
+        assert config is not None
+        endpoint = reach_model(config)
+        if isinstance(endpoint, str):
+            self._notes.append(f"{config.model} was not asked: {endpoint}")
+            return None
+        # It takes a second to import what talks to models.
+        module: Any = await asyncio.to_thread(
+            importlib.import_module, "dragoman_app.agents.review.model_review"
+        )
+        return lambda known_findings: module.ModelReview(
+            self._turn,
+            self._texts,
+            known_findings,
+            self._settings,
+            endpoint=endpoint,
+            config=config,
+            budget=conversation.budget,
+            changes=self._targets.changes,
+        )
+
+    async def _load_settings(self) -> None:
+        """As the session is set, with the project's rules and baseline, or those of the base of a change."""
+        root = Path(self._turn.session.cwd)
+        try:
+            with BaseFiles(root, self._targets.changes) as files:
+                rules, baseline = await files.rules(), await files.baseline()
+        except (BadRule, BadBaseline, ToolFailed) as error:
+            self._notes.append(f"the project's own rules are not used: {error}")
+            return
+        self._settings = replace(self._settings, rules=rules, baseline=baseline)
+        self._texts = ReviewTexts(self._turn, self._input, rules)
+
+    def keep(self) -> None:
+        """The session remembers what was told."""
+        files = dict(self._texts.digests())
+        self._turn.session.conversation.keep(
+            LastReview(what=self._targets.what, files=files, findings=list(self.findings))
+        )
+
+
+async def _mend(turn: KitTurn[ReviewConversation], findings: Sequence[Finding]) -> None:
+    if any(finding.fix is not None and finding.fix.safe for finding in findings):
+        await run_fixes(turn, FixIntent(), plans=False)
+
+
+async def _entitle(turn: KitTurn[ReviewConversation], what: str) -> None:
+    if not turn.session.session_title:
+        title = f"Review of {what}"
+        await turn.title(title if len(title) <= 80 else f"{title[:79]}…")
+
+
+def _nothing(intent: ReviewIntent, notes: Sequence[str]) -> str:
+    if notes:
+        notes_text = "".join(f"- {note}\n" for note in notes)
+        return (
+            f"There is nothing that I can review:\n\n{notes_text}\nName files or folders, or attach some.\n"
+        )
+    if intent.changes == "staged":
+        return "Nothing is staged. “review my changes” also looks at what is not.\n"
+    if intent.changes is not None:
+        since = intent.against or "the last commit"
+        return f"Nothing has changed since {since}. Name files or folders to review them as they are.\n"
+    return "There is nothing here to review. Name files or folders, or attach some.\n"
+
+
+def _note_text(note: ReviewNote) -> str:
+    return note.text if note.path is None else f"{note.path}: {note.text}"

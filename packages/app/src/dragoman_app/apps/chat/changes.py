@@ -1,0 +1,74 @@
+"""What a turn changed on disk, for the review on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from dragoman.errors import LocalMistake
+from dragoman_app.apps.run.changes import is_our_file
+from dragoman_app.tui.ports import ReviewedFile
+from dragoman_local.workspace.remote_changes import CallMethod, DiskChanges, DiskSnapshot, look_there
+from dragoman_local.workspace.snapshot_entries import SnapshotSettings
+from dragoman_local.workspace.snapshots import FileChange, take_snapshot
+
+SETTINGS = SnapshotSettings(seconds=3.0)
+"""Somebody waits for the turn to begin: a folder that takes longer is not looked at, and that is told."""
+
+
+class TurnSnapshot:
+    """The folder before the turn, and what was different after it. One at a time; `aclose` forgets it."""
+
+    def __init__(self, folder: str, tell: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._tell = tell
+        self._has_complained = False
+        self._snapshot: DiskSnapshot | None = None
+
+    async def take(self) -> None:
+        await self._take(lambda: take_snapshot([self._folder], settings=SETTINGS))
+
+    async def take_there(self, call: CallMethod, session_id: str) -> None:
+        """The same for a session whose folders are on another machine."""
+        await self._take(lambda: look_there(call, session_id))
+
+    async def _take(self, look: Callable[[], Awaitable[DiskSnapshot]]) -> None:
+        await self.aclose()
+        try:
+            self._snapshot = await look()
+        except (LocalMistake, OSError) as error:
+            if not self._has_complained:
+                self._has_complained = True
+                self._tell(f"what changes on disk cannot be told: {error}")
+
+    async def compare(self) -> SnapshotReview | None:
+        if self._snapshot is None:
+            return None
+        changes = await self._snapshot.compare()
+        return SnapshotReview(changes, [change for change in changes.files if not is_our_file(change.path)])
+
+    async def aclose(self) -> None:
+        snapshot, self._snapshot = self._snapshot, None
+        if snapshot is not None:
+            await snapshot.aclose()
+
+
+class SnapshotReview:
+    """A `Review`."""
+
+    def __init__(self, changes: DiskChanges, files: Sequence[FileChange]) -> None:
+        self._changes = changes
+        self.notes = list(changes.notes)
+        self.files = [
+            ReviewedFile(
+                path=change.path,
+                kind=change.kind,
+                diff=change.diff,
+                added_lines=change.lines_added,
+                removed_lines=change.lines_removed,
+                binary=change.binary,
+            )
+            for change in files
+        ]
+
+    async def revert(self, path: str) -> None:
+        await self._changes.revert(path)

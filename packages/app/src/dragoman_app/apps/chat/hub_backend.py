@@ -1,0 +1,187 @@
+"""The agents and sessions of a hub.
+
+A hub is an agent like any other: its sessions are listed and loaded by the protocol alone. What it offers
+beyond that (the names of its agents, search, files, changes; docs/hub-protocol.md) is used where it is there.
+The files are the hub's: nothing of this machine is lent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from msgspec.structs import replace
+
+from dragoman import Client, connect
+from dragoman.errors import CallFailed, HandshakeTimeout, LinkClosed, LocalMistake, NotAdvertised
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.transport.address import RemoteAddress, parse_address
+from dragoman_app.apps.chat.hub_board import open_hub_board
+from dragoman_app.apps.chat.hub_chat import HubChat, call_hub
+from dragoman_app.apps.chat.hub_route import HubRoute
+from dragoman_app.apps.chat.local_backend import LocalBackend
+from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
+from dragoman_app.apps.chat.rules import ChatRules
+from dragoman_app.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionBoard, SessionRow
+
+LISTED = 60
+
+
+class HubBackend(LocalBackend):
+    """A `ChatBackend` whose agents run elsewhere. Several addresses, with commas between, are those of hubs
+    that serve the same sessions.
+    """
+
+    def __init__(self, cwd: str, rules: ChatRules, *, url: str, headers: Mapping[str, str]) -> None:
+        super().__init__(cwd, rules, record=False)
+        self._urls = url.split(",")
+        for each_url in self._urls:
+            if not isinstance(parse_address(each_url), RemoteAddress):
+                raise LocalMistake(f"{each_url!r} is no address of a hub: give ws://… or https://…")
+        self._headers = dict(headers)
+        self._route: HubRoute | None = None
+        self._chat: LocalChat | None = None
+
+    async def agents(self) -> Sequence[AgentChoice]:
+        async with self._for_a_question() as agent:
+            answer = await call_hub(agent, "_dragoman/hub/agents", {})
+            entries = answer.get("agents") if isinstance(answer, dict) else None
+            choices = (
+                [_choice(entry) for entry in entries if isinstance(entry, dict)]
+                if isinstance(entries, list)
+                else []
+            )
+            name = agent.info.name if agent.info is not None else self._urls[0]
+            return choices or [AgentChoice(name="", title=name, detail=self._urls[0])]
+
+    @asynccontextmanager
+    async def open(
+        self, request: ChatRequest, person: ChatUser, listener: ChatListener
+    ) -> AsyncIterator[LocalChat]:
+        if request.session == "last":
+            request = await self._latest(request)
+        urls = ",".join(with_agent(url, request.agent) for url in self._urls)
+        route = self._route = HubRoute(urls, self._headers, listener)
+        source = ChatAgent(
+            name=request.agent or "hub", target=route.dial, is_nameless=not request.agent, is_local=False
+        )
+        try:
+            async with open_chat(source, request, person, listener, rules=self._rules, kind=HubChat) as chat:
+                assert isinstance(chat, HubChat)
+                chat.travel(route)
+                self._chat = chat
+                yield chat
+        except (CallFailed, HandshakeTimeout) as error:
+            if why := route.why_not(error):
+                raise LinkClosed(why) from error
+            raise
+        finally:
+            self._chat = None
+
+    async def _latest(self, request: ChatRequest) -> ChatRequest:
+        """The session of this folder, and of this agent if one is named, that moved last."""
+        async with self._for_a_question() as hub:
+            params: dict[str, object] = {"cwd": request.cwd, "limit": 1}
+            answer = await call_hub(
+                hub, "_dragoman/hub/sessions", params | ({"agent": request.agent} if request.agent else {})
+            )
+        sessions = answer.get("sessions") if isinstance(answer, dict) else None
+        latest = sessions[0] if isinstance(sessions, list) and sessions else None
+        session = latest.get("sessionId") if isinstance(latest, dict) else None
+        if not isinstance(session, str):
+            raise LocalMistake(f"the hub has no session in {request.cwd} to go on with; F4 shows all of them")
+        return replace(request, session=session)
+
+    async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:
+        if request.session is None:
+            return ChatRequest(agent=agent, cwd=request.cwd)
+        params = {"sessionId": request.session, "agent": agent}
+        async with self._for_a_question() as hub:
+            answer = await hub.call("_dragoman/hub/handover", params)
+        session = answer.get("sessionId") if isinstance(answer, dict) else None
+        if not isinstance(session, str):
+            raise LocalMistake("this server cannot hand a session over")
+        return ChatRequest(agent=agent, cwd=request.cwd, session=session)
+
+    async def sessions(self, query: str) -> Sequence[SessionRow]:
+        if self._chat is not None and self._route is not None and self._route.is_open:
+            return await self._sessions(self._chat.session.agent.handle, query)
+        async with self._for_a_question() as agent:
+            return await self._sessions(agent, query)
+
+    @asynccontextmanager
+    async def board(self, on_change: Callable[[], None]) -> AsyncIterator[SessionBoard]:
+        async with open_hub_board(self._for_a_question, on_change) as board:
+            yield board
+
+    @asynccontextmanager
+    async def _for_a_question(self, client: Client | None = None) -> AsyncIterator[AgentHandle]:
+        """A connection of its own, to the first address where somebody is."""
+        async with AsyncExitStack() as stack:
+            yield await self._connect_first(stack, self._urls, client)
+
+    async def _connect_first(
+        self, stack: AsyncExitStack, urls: Sequence[str], client: Client | None
+    ) -> AgentHandle:
+        first, *other_urls = urls
+        try:
+            return await stack.enter_async_context(connect(first, client=client, headers=self._headers))
+        except LinkClosed:
+            if not other_urls:
+                raise
+        return await self._connect_first(stack, other_urls, client)
+
+    def find_stored(self, name: str, cwd: str) -> ChatRequest:
+        return ChatRequest(agent="", cwd=cwd, session=name)
+
+    async def _sessions(self, agent: AgentHandle, query: str) -> list[SessionRow]:
+        rows: list[SessionRow] = []
+        try:
+            async for info in agent.list_sessions():
+                title = info.title or info.session_id
+                if query.casefold() in f"{title} {info.cwd}".casefold():
+                    request = ChatRequest(agent="", cwd=info.cwd, session=info.session_id)
+                    when = str(info.updated_at or "")[:16].replace("T", " ")
+                    rows.append(
+                        SessionRow(request=request, title=title, agent="hub", cwd=info.cwd, when=when)
+                    )
+                if len(rows) >= LISTED:
+                    break
+        except NotAdvertised:
+            pass  # then there is nothing to list
+        return rows + (await self._search(agent, query) if query else [])
+
+    async def _search(self, agent: AgentHandle, query: str) -> list[SessionRow]:
+        answer = await call_hub(agent, "_dragoman/hub/search", {"text": query, "limit": LISTED})
+        hits = answer.get("found") if isinstance(answer, dict) else None
+        return [
+            SessionRow(
+                request=ChatRequest(agent="", cwd=self.cwd, session=str(hit.get("sessionId"))),
+                title=str(hit.get("title") or hit.get("sessionId")),
+                agent="hub",
+                cwd="",
+                when="",
+                excerpt=str(hit.get("excerpt") or ""),
+            )
+            for hit in (hits if isinstance(hits, list) else ())
+            if isinstance(hit, dict) and hit.get("sessionId")
+        ]
+
+
+def with_agent(url: str, agent: str) -> str:
+    """The address at which a hub gives this agent."""
+    if not agent:
+        return url
+    parts = urlsplit(url)
+    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "agent"]
+    return urlunsplit(parts._replace(query=urlencode([*query, ("agent", agent)])))
+
+
+def _choice(entry: Mapping[str, object]) -> AgentChoice:
+    place = str(entry.get("place") or "")
+    return AgentChoice(
+        name=str(entry.get("name") or ""),
+        title=str(entry.get("title") or ""),
+        detail=" · ".join(filter(None, (str(entry.get("description") or ""), place and f"on {place}"))),
+    )

@@ -1,0 +1,144 @@
+"""The connection to a hub: opened again whenever it breaks, for as long as somebody wants to talk.
+
+The listener is told its state (`away`, `back`); `ResumingTransport` delivers what was said meanwhile once, in
+order. `MissedUpdates` counts what is still to come. A server that is no hub cannot resume.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from dragoman.errors import CallFailed, DragomanError
+from dragoman.schema import v1
+from dragoman.schema.base import Unknown
+from dragoman.sdk.resumption import Backoff, ConnectionNotice, ResumingTransport, resuming
+from dragoman.transport.contract import Transport
+from dragoman_app.tui.ports import ChatEvent, ChatListener, UpdatesBehind
+
+LONGEST_WAIT = 5.0
+"""Seconds between two attempts: somebody sits there and waits."""
+
+PAGE = 200
+"""Messages that are looked at to see how far we are behind; beyond it, the number says little to anybody."""
+
+SILENCE = 5.0
+"""Seconds without an update after which nothing is on its way: a hub tells what it has as fast as it can."""
+
+History = Callable[[int], Awaitable[object]]
+"""The last so many messages of the session, as `_dragoman/hub/history` tells them."""
+
+
+class HubRoute:
+    """To one address, for one conversation."""
+
+    def __init__(self, url: str, headers: Mapping[str, str], listener: ChatListener) -> None:
+        self.url = url
+        self.reason = ""  # why there was no connection when it was last tried
+        self.on_back: Callable[[], None] = _no_waiter
+        self._headers = headers
+        self._listener = listener
+        self._transport: ResumingTransport | None = None
+
+    def dial(self) -> Transport:
+        """A new conversation, over as many connections as it takes."""
+        self.reason = ""
+        backoff = Backoff(most=LONGEST_WAIT)
+        self._transport = resuming(self.url, headers=self._headers, on_notice=self.on_notice, backoff=backoff)
+        return self._transport
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something that is said now gets there now."""
+        return self._transport is not None and self._transport.core.phase in ("live", "plain")
+
+    def why_not(self, error: DragomanError) -> str:
+        """What kept us from getting there, in better words than the call has that failed with it; nothing if
+        it was not the way.
+        """
+        if self._transport is None:
+            return ""
+        if isinstance(error, CallFailed):  # whatever waits at the end of the way is answered with its reason
+            over = self._transport.core.phase == "over"
+            return error.message.removeprefix("Internal error: ") if over else ""
+        return self.reason if self._transport.is_unreached else ""
+
+    def cursor(self, session_id: str) -> str:
+        return "" if self._transport is None else self._transport.cursor(session_id)
+
+    def on_notice(self, notice: ConnectionNotice) -> None:
+        if notice.kind == "back":
+            self.reason = ""
+            self._listener.on_chat_event(ChatEvent(kind="back", text="", seconds=notice.seconds))
+            self.on_back()
+            return
+        self.reason = notice.reason
+        was_there = notice.kind == "lost"
+        self._listener.on_chat_event(
+            ChatEvent(kind="away" if was_there else "unreached", text=notice.reason, seconds=notice.seconds)
+        )
+
+
+class MissedUpdates:
+    """Updates of one session that the hub has and that have not come yet, counted down as they come."""
+
+    def __init__(self) -> None:
+        self._attempts_left = 0
+        self._or_more = False
+        self._came = 0
+        self._news = asyncio.Event()
+
+    @property
+    def behind(self) -> UpdatesBehind | None:
+        updates_left = self._attempts_left - self._came
+        return UpdatesBehind(updates=updates_left, or_more=self._or_more) if updates_left > 0 else None
+
+    def hear(self, update: v1.SessionUpdate | Unknown) -> None:
+        if not isinstance(update, v1.UserMessageChunk):  # nobody is told his own words
+            self._came += 1
+            self._news.set()
+
+    def settle(self) -> None:
+        """Everything is here: a turn has ended, and its end comes after all that was said in it."""
+        self._attempts_left = 0
+        self._or_more = False
+        self._news.set()
+
+    async def catch_up(self, history: History, here: Callable[[], str]) -> None:
+        """Until all is here that the hub has. `here` is how far we have been told."""
+        try:
+            while True:
+                self._came, cursor = 0, here()
+                self._attempts_left, self._or_more = count_missed(await history(PAGE), cursor)
+                while self._came < self._attempts_left:
+                    self._news.clear()
+                    async with asyncio.timeout(SILENCE):
+                        await self._news.wait()
+                if not self._or_more:
+                    return
+        except TimeoutError:
+            self.settle()  # nothing more is coming, whatever we had counted
+
+
+def count_missed(answer: object, cursor: str) -> tuple[int, bool]:
+    """How many updates stand behind the cursor, and whether there are more before those that were told. None
+    if nobody can tell. Cursors are the hub's own: they are equal or not, and nothing else.
+    """
+    entries = answer.get("messages") if isinstance(answer, dict) else None
+    messages = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    at = next((at for at, message in enumerate(reversed(messages)) if message.get("cursor") == cursor), None)
+    if at is not None:
+        return sum(map(_counts, messages[len(messages) - at :])), False
+    more = isinstance(answer, dict) and answer.get("more") is True
+    return (sum(map(_counts, messages)), True) if more else (0, False)
+
+
+def _counts(entry: Mapping[str, object]) -> bool:
+    message = entry.get("message")
+    params = message.get("params") if isinstance(message, dict) else None
+    update = params.get("update") if isinstance(params, dict) else None
+    return isinstance(update, dict) and update.get("sessionUpdate") != "user_message_chunk"
+
+
+def _no_waiter() -> None:
+    """Does nothing: no caller waits for the connection."""

@@ -1,0 +1,300 @@
+"""The agents and the history of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+from dragoman.errors import JournalError, LocalMistake
+from dragoman.transport.contract import Transport
+from dragoman_app.apps.chat.local_board import open_local_board
+from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
+from dragoman_app.apps.chat.rules import ChatRules
+from dragoman_app.apps.chat.stored_history import StoredHistory
+from dragoman_app.apps.recorded_sessions import note_handover, read_brief
+from dragoman_app.apps.running_marks import INTERRUPTED, RunningMark
+from dragoman_app.apps.target import ChosenAgent, display_command, with_environment
+from dragoman_app.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionBoard, SessionRow
+from dragoman_local.journal import Journal, StreamInfo, open_journal
+from dragoman_local.journal.history import HistoryRecorder, history_path, new_stream
+from dragoman_local.known import AgentSource as AgentSource
+from dragoman_local.known import known_agents, reach_agent, read_config
+from dragoman_local.known.access import AgentAccess
+from dragoman_local.known.lookup import find_agent_in
+
+LISTED = 60
+"""Sessions in the list; words find the others."""
+
+
+class LocalBackend:
+    """A `ChatBackend`: agents are child processes, and every session is recorded unless `record` is off."""
+
+    def __init__(
+        self,
+        cwd: str,
+        rules: ChatRules,
+        *,
+        variables: Iterable[str] = (),
+        record: bool = True,
+        dialect: str | None = None,
+        place: str | None = None,
+        maps: Sequence[str] = (),
+    ) -> None:
+        """`dialect` and `place` win over what the configuration says of an agent."""
+        self.cwd = cwd
+        self._dialect = dialect
+        self._place, self._maps = place, tuple(maps)
+        self._rules = rules
+        self._variables = list(variables)
+        self._record = record
+        self._names: dict[str, str] = {}  # how the history calls an agent, and how it was asked for here
+
+    async def agents(self) -> Sequence[AgentChoice]:
+        config = await asyncio.to_thread(read_config)
+        agents = await asyncio.to_thread(known_agents, config=config)
+        # The default first, then those that a person installed, then ours; nobody means the echo at first.
+        agents.sort(
+            key=lambda agent: (
+                agent.name != config.default_agent,
+                agent.source is AgentSource.BUILT_IN,
+                agent.name == "echo",
+            )
+        )
+        return [
+            AgentChoice(name=agent.name, title=agent.title, detail=display_command(agent)) for agent in agents
+        ]
+
+    @asynccontextmanager
+    async def open(
+        self, request: ChatRequest, person: ChatUser, listener: ChatListener
+    ) -> AsyncIterator[LocalChat]:
+        async with AsyncExitStack() as stack:
+            journal = await self._journal(stack)
+            request, past = await self._resolve(journal, request)
+            target = await self._target(request.agent)
+            recorder = None
+            stream = new_stream()
+            if journal is not None and self._record:
+                stack.enter_context(RunningMark(stream))
+                recorder = await stack.enter_async_context(HistoryRecorder(journal))
+            source = ChatAgent(
+                name=target.agent.name,
+                identity=target.agent.identity,
+                target=target.agent.command or (lambda: _dial(target)),
+                is_local=not target.agent.place,
+                decides=bool(target.agent.place),
+                is_nameless=target.agent.source in (AgentSource.COMMAND, AgentSource.ADDRESS),
+                env=target.env,
+                dialect=target.dialect,
+                tap=None if recorder is None else recorder.tap(stream),
+                on_stderr=None if recorder is None else partial(_record_stderr, recorder, stream),
+            )
+            chat = await stack.enter_async_context(
+                open_chat(source, request, person, listener, rules=self._rules, past=past)
+            )
+            if journal is not None and request.source is not None:
+                await self._brief(journal, recorder, chat, request, stream)
+            name = self._remember(target, chat, request)
+            if journal is not None and recorder is not None:
+                chat.keep_title = partial(_keep_title, journal, stream)
+            try:
+                yield chat
+            finally:
+                if recorder is not None and journal is not None:
+                    await _describe(recorder, journal, stream, name)
+
+    async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:
+        """It is told of what the history has."""
+        await self._target(agent)  # that it is there is found out before the other one is left
+        if request.session is None:
+            return ChatRequest(agent=agent, cwd=request.cwd, source=request.source)
+        if not self._record:
+            raise LocalMistake("this conversation is not recorded, so no other agent can be told of it")
+        return ChatRequest(agent=agent, cwd=request.cwd, source=request.session)
+
+    async def sessions(self, query: str) -> Sequence[SessionRow]:
+        """What the history has."""
+        if not history_path().exists():
+            return ()
+        agent_names = {known_agent.name for known_agent in await asyncio.to_thread(known_agents)}
+        async with open_journal(history_path()) as journal:
+            if not query:
+                infos = (await journal.list(limit=LISTED)).streams
+                return [self._row(info, agent_names) for info in _once(infos)]
+            hits = await journal.search(query, limit=LISTED)
+            rows = []
+            for hit in hits:
+                info = await journal.info(hit.stream)
+                if info is not None:
+                    rows.append(self._row(info, agent_names, excerpt=hit.excerpt))
+            return rows
+
+    @asynccontextmanager
+    async def board(self, on_change: Callable[[], None]) -> AsyncIterator[SessionBoard]:
+        agent_names = {known_agent.name for known_agent in await asyncio.to_thread(known_agents)}
+        async with open_local_board(partial(self._request_for, agent_names), on_change) as board:
+            yield board
+
+    def find_stored(self, name: str, cwd: str) -> ChatRequest:
+        """The conversation that is meant by an id, whoever it was with. Raises `LocalMistake`."""
+        return asyncio.run(self._find_stored(name, cwd))
+
+    async def _find_stored(self, name: str, cwd: str) -> ChatRequest:
+        if not history_path().exists():
+            raise LocalMistake("nothing is recorded yet, so there is nothing to go on with")
+        async with open_journal(history_path()) as journal:
+            info = await _find(journal, name, cwd)
+        if info is None or not info.session:
+            raise LocalMistake(f"there is no session {name!r} to go on with; `dragoman sessions` shows all")
+        return ChatRequest(agent=info.agent, cwd=info.cwd or cwd, session=info.session)
+
+    # Steps.
+
+    async def _journal(self, stack: AsyncExitStack) -> Journal | None:
+        """None if there is no history, or it cannot be used: a conversation is worth more than its record."""
+        if not (self._record or history_path().exists()):
+            return None
+        try:
+            return await stack.enter_async_context(open_journal(history_path(), durability="normal"))
+        except (JournalError, OSError):
+            return None
+
+    async def _resolve(
+        self, journal: Journal | None, request: ChatRequest
+    ) -> tuple[ChatRequest, StoredHistory | None]:
+        """Which session is meant, and what was said in it."""
+        if request.session is None:
+            return request, None
+        session = request.session
+        if journal is not None and (info := await _find(journal, session, request.cwd, request.agent)):
+            session = info.session or session
+        elif session == "last":
+            raise LocalMistake("there is no session of this agent in this folder to go on with")
+        exact_request = ChatRequest(agent=request.agent, cwd=request.cwd, session=session)
+        if journal is None:
+            return exact_request, None
+        streams = (await journal.list(session=session, limit=200)).streams
+        return exact_request, StoredHistory(journal, streams, session) if streams else None
+
+    async def _brief(
+        self,
+        journal: Journal,
+        recorder: HistoryRecorder | None,
+        chat: LocalChat,
+        request: ChatRequest,
+        stream: str,
+    ) -> None:
+        """Another agent was here before: this one is told of it with the first prompt."""
+        info = await _find(journal, request.source or "", request.cwd)
+        if info is None:
+            return
+        chat.brief = await read_brief(journal, info)
+        await note_handover(journal, recorder, info.stream, stream=stream, agent=request.agent)
+        streams = (await journal.list(session=info.session, limit=200)).streams
+        chat.past = StoredHistory(journal, streams, info.session)
+
+    async def _target(self, text: str) -> ChosenAgent:
+        name = self._names.get(text, text)
+        if self._place:
+            access = AgentAccess(agent=find_agent_in(self._place, name, maps=self._maps))
+        else:
+            access = await reach_agent(name)
+        agent, env = with_environment(access, self._variables)
+        return ChosenAgent(agent, env, dialect=self._dialect or agent.dialect)
+
+    def _remember(self, target: ChosenAgent, chat: LocalChat, request: ChatRequest) -> str:
+        """How the history calls it. A command line may hold a secret, and its first word says little."""
+        info = chat.session.agent.info
+        is_known = target.agent.source not in (AgentSource.COMMAND, AgentSource.ADDRESS)
+        name = target.agent.name if is_known or info is None else info.name
+        self._names.setdefault(name, request.agent)
+        return name
+
+    def _row(self, info: StreamInfo, agent_names: set[str], *, excerpt: str = "") -> SessionRow:
+        return SessionRow(
+            request=self._request_for(agent_names, info),
+            title=info.title or info.stream,
+            agent=info.agent,
+            cwd=info.cwd,
+            when=_when(info.updated),
+            excerpt=excerpt,
+        )
+
+    def _request_for(self, agent_names: set[str], info: StreamInfo) -> ChatRequest | None:
+        """How to open it, if its agent and its folder are there."""
+        can = bool(info.session) and (info.agent in agent_names or info.agent in self._names)
+        if not can or not os.path.isdir(info.cwd):
+            return None
+        return ChatRequest(agent=info.agent, cwd=info.cwd, session=info.session)
+
+
+def _dial(target: ChosenAgent) -> Transport:
+    transport = target.open()
+    assert not isinstance(transport, Sequence)
+    return transport
+
+
+def _record_stderr(recorder: HistoryRecorder, stream: str, chunk: bytes) -> None:
+    recorder.note(stream, stderr=chunk.decode(errors="replace"))
+
+
+async def _keep_title(journal: Journal, stream: str, title: str) -> None:
+    try:
+        await journal.describe(stream, title=title)
+    except JournalError as error:
+        raise LocalMistake(f"the history cannot keep the title: {error}") from error
+
+
+async def _describe(recorder: HistoryRecorder, journal: Journal, stream: str, agent: str) -> None:
+    try:
+        await recorder.flush()
+        info = await journal.info(stream)
+        if info is not None:
+            state = INTERRUPTED if info.state == "running" else None
+            await journal.describe(stream, agent=agent, state=state)
+    except JournalError:
+        return  # the history has a gap, and says so itself
+
+
+async def _find(journal: Journal, name: str, cwd: str, agent: str | None = None) -> StreamInfo | None:
+    """A session by the name of its stream, the beginning of that, the agent's own id, or `last`."""
+    if name == "last":
+        infos = [info for info in (await journal.list(cwd=cwd, limit=200)).streams if info.session]
+        return next((info for info in infos if agent is None or _is_agent(info, agent)), None)
+    exact = await journal.info(name)
+    if exact is not None:
+        return exact
+    own = (await journal.list(session=name, limit=1)).streams
+    if own:
+        return own[0]
+    matches = [info for info in (await journal.list(limit=500)).streams if info.stream.startswith(name)]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _is_agent(info: StreamInfo, agent: str) -> bool:
+    """Whether this was with that agent; what was started by a command goes by its own name."""
+    return info.agent in (agent, Path(agent.split()[0]).name) or " " in agent
+
+
+def _once(infos: Sequence[StreamInfo]) -> list[StreamInfo]:
+    """Each session once, as it was last."""
+    seen_keys: set[str] = set()
+    unique = []
+    for info in infos:
+        key = info.session or info.stream
+        if key not in seen_keys:
+            seen_keys.add(key)
+            unique.append(info)
+    return unique
+
+
+def _when(moment: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+    except (OverflowError, ValueError, OSError):  # a clock can say anything
+        return "?"

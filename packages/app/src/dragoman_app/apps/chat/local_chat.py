@@ -1,0 +1,369 @@
+"""One conversation: a supervised agent, its session, and what it is lent.
+
+`open_chat` is an `async with`: leaving it leaves no process, no task, no temporary file. What the agent asks
+for goes through the policy and, where that says so, to the person.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman import Client, TurnResult, supervised
+from dragoman.errors import ErrorAnswer, LocalMistake
+from dragoman.schema import v1
+from dragoman.schema.steering import SteerOutcome
+from dragoman.sdk.client.subagents import MAY_ANNOUNCE, SubagentTree, announcement_in, tree_lines
+from dragoman.sdk.supervision.agent_start import Startable
+from dragoman.sdk.supervision.events import SupervisionEvent
+from dragoman.sdk.supervision.session import SupervisedSession
+from dragoman.sdk.supervision.supervisor import SupervisedAgent
+from dragoman.transport.tapped_transport import Tap
+from dragoman.version import VERSION
+from dragoman_app.apps.chat.changes import TurnSnapshot
+from dragoman_app.apps.chat.file_text import read_file_text
+from dragoman_app.apps.chat.files import FileFinder
+from dragoman_app.apps.chat.forms import ScreenForms
+from dragoman_app.apps.chat.risk_notes import RiskNotes
+from dragoman_app.apps.chat.rules import ChatRules
+from dragoman_app.apps.chat.shell import TerminalOutput, UserCommand, start
+from dragoman_app.apps.chat.stored_history import StoredHistory
+from dragoman_app.apps.console import UsageMistake
+from dragoman_app.apps.run.attach import blocks_of, read_attachments
+from dragoman_app.apps.run.session import file_settings
+from dragoman_app.tui.model.transcript import Transcript
+from dragoman_app.tui.ports import (
+    ChangeReview,
+    ChatEvent,
+    ChatListener,
+    ChatRequest,
+    ChatUser,
+    FileText,
+    UpdatesBehind,
+)
+from dragoman_local.journal.brief import ConversationBrief
+from dragoman_local.workspace.policy.elicitation import ElicitationService
+from dragoman_local.workspace.policy.tool_calls import ToolCalls
+from dragoman_local.workspace.remote_access import serve_decisions
+from dragoman_local.workspace.settings import TerminalSettings
+from dragoman_local.workspace.workspace import Workspace
+
+MOST_TERMINALS = 64
+"""Terminals whose output is still shown after the agent released them."""
+
+_TOOLS = (v1.ToolCall, v1.ToolCallProgress)
+
+_KINDS = {"started": "starting", "initialized": "ready"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatAgent:
+    """An agent that can be started, and how it is called here."""
+
+    name: str
+    target: Startable
+    identity: str = ""
+    """How rules know it; its name if this is empty."""
+    env: dict[str, str] | None = None
+    is_nameless: bool = False
+    """Whether its own name says more than ours."""
+    is_local: bool = True
+    decides: bool = False
+    """Whether its files and terminals are elsewhere, and what it may do with them is decided here."""
+    tap: Tap | None = None
+    on_stderr: Callable[[bytes], None] | None = None
+    dialect: str = "auto"
+
+
+class LocalChat:
+    """A `ChatSession`, made by `open_chat`."""
+
+    def __init__(
+        self,
+        source: ChatAgent,
+        request: ChatRequest,
+        person: ChatUser,
+        listener: ChatListener,
+        rules: ChatRules,
+    ) -> None:
+        self.agent = source.name
+        self.cwd = request.cwd
+        self.is_local = source.is_local
+        self._decides = source.decides
+        self.past: StoredHistory | None = None
+        self.brief: ConversationBrief | None = None
+        """What the agent is told of another agent's conversation, until a turn has ended."""
+        self.keep_title: Callable[[str], Awaitable[object]] | None = None
+        """Stores a title of the session in the history, if there is one."""
+        self._request = request
+        self._listener = listener
+        self._calls = ToolCalls()
+        self._session: SupervisedSession | None = None
+        self._files = FileFinder(request.cwd)
+        self._look = TurnSnapshot(request.cwd, self._note)
+        self._lines: list[UserCommand] = []
+        self._terminals: OrderedDict[str, TerminalOutput] = OrderedDict()
+        roots = [request.cwd]
+        self._risk_notes = RiskNotes()
+        self._subagents = SubagentTree()
+        desk = rules.desk(
+            person,
+            self._calls,
+            agent=source.identity or source.name,
+            roots=roots,
+            tell=self._note,
+            risk_notes=self._risk_notes,
+            requester_of=self._subagents.requester,
+        )
+        questions = ElicitationService(
+            asker=ScreenForms(person), agent=source.name, requester_of=self._subagents.requester
+        )
+        self.client = Client(
+            "dragoman-chat",
+            version=VERSION,
+            title="Dragoman",
+            elicitation_modes=("form", "url"),
+            subagents=True,
+        )
+        self.client.update(self._on_update)
+        self.client.request_permission(self._risk_notes.keep_risks(desk.permission))
+        self.client.elicit(questions.elicit)
+        self._desk = desk
+        self.workspace = Workspace(
+            guard=desk.guard,
+            terminals=TerminalSettings(shell_lines=rules.shell_lines),
+            root_of=self._subagents.root_of,
+        )
+        if source.is_local:
+            self.workspace.serve(self.client)
+        elif source.decides:
+            serve_decisions(self.client, desk.guard)
+
+    # The session.
+
+    @property
+    def session(self) -> SupervisedSession:
+        assert self._session is not None
+        return self._session
+
+    async def open(self, agent: SupervisedAgent, session_id: str | None) -> None:
+        if session_id is None:
+            await self._make(agent)
+            return
+        # To resume is cheaper, but only our own history can then show what was said.
+        can = agent.handle.capabilities
+        if "sessionCapabilities.resume" in can and (self.past is not None or "loadSession" not in can):
+            self._lend(session_id, agent)
+            self._session = await agent.resume_session(session_id, cwd=self.cwd)
+        elif "loadSession" in can:
+            self.past = None
+            self._lend(session_id, agent)
+            self._session = await agent.load_session(session_id, cwd=self.cwd)
+        else:
+            await self._make(agent)
+            self._note("This agent cannot go on with a stored session: what you see above, it does not know.")
+
+    async def _make(self, agent: SupervisedAgent) -> None:
+        if not self.is_local:
+            self._session = await agent.new_session(cwd=self.cwd)
+            return
+        with self.workspace.opening(cwd=self.cwd, settings=file_settings(agent.info)) as opening:
+            self._session = await agent.new_session(cwd=self.cwd)
+            opening.settle(self._session.id)
+
+    def _lend(self, session_id: str, agent: SupervisedAgent) -> None:
+        if self.is_local:
+            self.workspace.open(session_id, cwd=self.cwd, settings=file_settings(agent.info))
+
+    @property
+    def request(self) -> ChatRequest:
+        return ChatRequest(agent=self._request.agent, cwd=self.cwd, session=self.session.id)
+
+    @property
+    def modes(self) -> v1.SessionModeState | None:
+        return self.session.modes
+
+    @property
+    def options(self) -> Sequence[v1.SessionConfigOption]:
+        return self.session.config_options
+
+    @property
+    def behind(self) -> UpdatesBehind | None:
+        return None
+
+    async def turn(self, blocks: Sequence[v1.ContentBlock]) -> TurnResult:
+        self.session.late.clear()  # the listener heard them when they came
+        brief = [] if self.brief is None else [v1.TextContent(text=self.brief.text)]
+        try:
+            result = await self.session.prompt(*brief, *blocks, keep_text=False)
+        finally:
+            self._desk.end_turn()
+        self.brief = None
+        return result
+
+    async def steer(self, blocks: Sequence[v1.ContentBlock]) -> SteerOutcome:
+        return await self.session.steer(*blocks)
+
+    async def cancel(self) -> None:
+        await self.session.cancel()
+
+    async def set_mode(self, mode_id: str) -> None:
+        await self.session.set_mode(mode_id)
+
+    async def set_option(self, option_id: str, value: str | bool) -> None:
+        await self.session.set_config_option(option_id, value)
+
+    async def set_title(self, title: str) -> None:
+        handle = self.session.agent.handle
+        if "sessionCapabilities.title" in handle.capabilities:
+            await handle.call("session/set_title", {"sessionId": self.session.id, "title": title})
+        elif self.keep_title is None:
+            raise LocalMistake("neither this agent nor a history keeps a title for this session")
+        if self.keep_title is not None:
+            await self.keep_title(title)
+
+    async def archive(self) -> None:
+        handle = self.session.agent.handle
+        if "sessionCapabilities.archive" not in handle.capabilities:
+            raise LocalMistake("this agent has no archive")
+        await handle.call("session/archive", {"sessionId": self.session.id})
+
+    async def restart(self) -> None:
+        self.session.agent.forgive()
+        await self.session.ready()
+
+    async def earlier(self) -> Transcript | None:
+        return None if self.past is None else await self.past.earlier()
+
+    # What is heard.
+
+    def _on_update(self, notification: v1.SessionNotification) -> None:
+        # A history may bring tens of thousands of updates: what is for few of them is not asked of each.
+        update, session_id = notification.update, notification.session_id
+        may_announce = isinstance(update, MAY_ANNOUNCE)
+        if may_announce or session_id in self._subagents:
+            self._hear_subagents(notification)
+        if self._session is not None and session_id != self._session.id:
+            return
+        if may_announce and announcement_in(update) is not None:
+            return  # the tree shows it
+        if isinstance(update, _TOOLS):
+            self._calls.on_update(notification)
+            for item in update.content or ():
+                if isinstance(item, v1.Terminal):
+                    self._keep(item.terminal_id, session_id)
+        self._listener.on_update(update)
+
+    def _hear_subagents(self, notification: v1.SessionNotification) -> None:
+        """Keep the tree, and show it where something in it changed."""
+        session_id, tree = notification.session_id, self._subagents
+        before = tree.last_line(session_id)
+        changed = tree.hear(notification)
+        if session_id in tree:
+            self._calls.on_update(notification)
+        if changed is not None or tree.last_line(session_id) != before:
+            self._listener.on_subagents("\n".join(tree_lines(tree, tree.root_of(session_id))))
+
+    def on_chat_event(self, event: SupervisionEvent) -> None:
+        if event.kind == "lost_context" and event.session_id is not None and self.is_local:
+            self.workspace.open(event.session_id, cwd=self.cwd)
+        kind = _KINDS.get(event.kind, event.kind)
+        self._listener.on_chat_event(ChatEvent(kind=kind, text=event.text, detail=event.stderr))  # type: ignore[arg-type]
+
+    def _note(self, text: str) -> None:
+        self._listener.on_chat_event(ChatEvent(kind="noted", text=text))
+
+    # Commands.
+
+    def _keep(self, terminal_id: str, session_id: str) -> None:
+        """Hold on to a terminal: its agent may release it before anybody has seen the end of it."""
+        try:
+            terminal = self.workspace.terminals(session_id).get(terminal_id)
+        except ErrorAnswer:
+            return
+        self._terminals.setdefault(terminal_id, TerminalOutput(terminal))
+        while len(self._terminals) > MOST_TERMINALS:
+            self._terminals.popitem(last=False)
+
+    def terminal(self, terminal_id: str) -> TerminalOutput | None:
+        return self._terminals.get(terminal_id)
+
+    def shell(self, line: str) -> UserCommand:
+        if not os.path.isdir(self.cwd):
+            raise LocalMistake(f"{self.cwd} is not on this machine, so nothing can be run there from here")
+        running = start(line, self.cwd)
+        self._lines = [line for line in self._lines if line.exit_text is None] + [running]
+        return running
+
+    # FileFinder.
+
+    async def files(self, query: str) -> Sequence[str]:
+        return await self._files.find(query)
+
+    async def read_file(self, path: str, line: int = 0) -> FileText:
+        if not self.is_local:
+            raise LocalMistake("the files of this session are on another machine, and cannot be shown here")
+        return await asyncio.to_thread(read_file_text, self.cwd, path, line)
+
+    async def attachments(self, paths: Sequence[str]) -> Sequence[v1.ContentBlock]:
+        there = [place for path in paths if (place := Path(self.cwd, path)).is_file()]
+        try:
+            attachments = read_attachments([str(place) for place in there], [])
+            return blocks_of(attachments, self.session.life.handle.capabilities)
+        except UsageMistake as mistake:
+            raise LocalMistake(str(mistake)) from mistake
+
+    async def look(self) -> None:
+        if self.is_local:
+            await self._look.take()
+        elif self._decides:
+            await self._look.take_there(self.session.life.handle.call, self.session.id)
+
+    async def review(self) -> ChangeReview | None:
+        return await self._look.compare()
+
+    async def aclose(self) -> None:
+        for line in self._lines:
+            await line.kill()
+        await self._look.aclose()
+        await self._risk_notes.aclose()
+
+
+@asynccontextmanager
+async def open_chat(
+    source: ChatAgent,
+    request: ChatRequest,
+    person: ChatUser,
+    listener: ChatListener,
+    *,
+    rules: ChatRules,
+    past: StoredHistory | None = None,
+    kind: type[LocalChat] | None = None,
+) -> AsyncIterator[LocalChat]:
+    """The conversation, open. Raises `DragomanError` if it cannot be."""
+    async with AsyncExitStack() as stack:
+        chat = (kind or LocalChat)(source, request, person, listener, rules)
+        chat.past = past
+        stack.push_async_callback(chat.aclose)
+        await stack.enter_async_context(chat.workspace)
+        supervisor = supervised(
+            source.target,
+            client=chat.client,
+            cwd=request.cwd if source.is_local else None,
+            env=source.env,
+            tap=source.tap,
+            on_event=chat.on_chat_event,
+            on_stderr=source.on_stderr,
+            dialect=source.dialect,
+            policy=rules.policy or "",
+        )
+        agent = await stack.enter_async_context(supervisor)
+        if source.is_nameless and agent.info is not None:
+            chat.agent = agent.info.title or agent.info.name
+        await chat.open(agent, request.session)
+        yield chat

@@ -1,0 +1,253 @@
+"""An ACP agent as an MCP server over Streamable HTTP: the requests of those who were admitted, as ASGI.
+
+A client is a session that `initialize` opens and `DELETE` ends; each has its own sessions with the agent. A
+tool call is answered by a stream of events, everything else by JSON. The agent is started by the first call
+and ends when the last client has left. Who may come here at all is decided by the caller, before `handle`.
+
+Specification: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from dragoman.transport.http_asgi import Receive, Send, is_free, read_body, respond, stream
+from dragoman.wire import Failure, MalformedFrame, Request, decode, error_object, failure
+from dragoman.wire.codes import INVALID_REQUEST
+from dragoman_app.apps.gateway.folders import FolderRules
+from dragoman_app.apps.gateway.gateway import Gateway
+from dragoman_app.apps.mcp.http_session import IDLE_SECONDS, McpHttpSession
+from dragoman_app.apps.mcp.server import VERSIONS
+
+PATH = "/mcp"
+JSON = b"application/json"
+SESSION = b"mcp-session-id"
+VERSION_HEADER = b"mcp-protocol-version"
+
+MOST_CLIENTS = 64
+
+MOST_BODY = 16 * 1024 * 1024
+FIRST_BODY = 1024 * 1024
+"""What opens a session is small, and comes before anything is known about who sends it."""
+
+ABANDON_SECONDS = 10.0
+"""Seconds without a stream and a request after which a client may be given up for another one."""
+
+_REFUSALS = {
+    401: "the token is missing or wrong: send the printed token as `Authorization: Bearer …`",
+    403: "pages of this origin may not come: name it with --origin",
+    404: f"there is only {PATH} here",
+    421: "the server does not go by this name: use the printed address, or name it with --host",
+    429: "too many wrong tokens came from this address",
+}
+
+
+class HttpRefusal(Exception):
+    """A request that is answered with a status and a JSON-RPC error. Clients that know no more read that."""
+
+    def __init__(self, status: int, why: str, *, allow: bytes = b"") -> None:
+        super().__init__(why)
+        self.status = status
+        self.headers = [(b"allow", allow)] if allow else []
+
+    @property
+    def body(self) -> bytes:
+        return failure(None, error_object(INVALID_REQUEST, f"Invalid request: {self}"))
+
+
+class McpHttpServer:
+    """One for all clients of a gateway."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        folders: FolderRules,
+        *,
+        most_clients: int = MOST_CLIENTS,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        self._gateway = gateway
+        self._folders = folders
+        self._most_clients = most_clients
+        self._idle_seconds = idle_seconds
+        self._sessions: dict[str, McpHttpSession] = {}
+        self._endings: set[asyncio.Task[None]] = set()
+        self._is_leaving = False
+
+    async def aclose(self) -> None:
+        """End all clients' calls and sessions, and refuse whoever comes from now on."""
+        self._is_leaving = True
+        for session in list(self._sessions.values()):
+            self._end(session)
+        if self._endings:
+            await asyncio.wait(self._endings)
+
+    async def handle(self, scope: Any, receive: Receive, send: Send, owner: Hashable) -> None:
+        """Answer a request of somebody who was admitted."""
+        try:
+            await self._route(scope, receive, send, owner)
+        except HttpRefusal as refusal:
+            await respond(send, refusal.status, refusal.body, kind=JSON, headers=refusal.headers)
+        except OSError:
+            pass  # the client has left
+
+    async def _route(self, scope: Any, receive: Receive, send: Send, owner: Hashable) -> None:
+        headers, method = dict(scope["headers"]), scope["method"]
+        if scope["path"].rstrip("/") != PATH:
+            raise HttpRefusal(404, _REFUSALS[404])
+        if method == "POST":
+            _check_post(headers)
+            if SESSION in headers:
+                await self._on_post(self._find_session(headers, owner), headers, receive, send)
+            else:
+                await self._on_initialize(headers, receive, send, owner)
+        elif method == "GET":
+            _require_accept(headers, b"text/event-stream")
+            await self._on_get(self._find_session(headers, owner), headers, receive, send)
+        elif method == "DELETE":
+            await self._end(self._find_session(headers, owner))
+            await respond(send, 204, b"")
+        else:
+            raise HttpRefusal(405, "the methods here are GET, POST and DELETE", allow=b"GET, POST, DELETE")
+
+    def _find_session(self, headers: Mapping[bytes, bytes], owner: Hashable) -> McpHttpSession:
+        session_id = headers.get(SESSION, b"").decode(errors="replace")
+        if not session_id:
+            raise HttpRefusal(400, "the header Mcp-Session-Id is missing; initialize comes first")
+        session = self._sessions.get(session_id)
+        if session is None or session.owner != owner:
+            raise HttpRefusal(404, "this session is not known here, or has ended; initialize again")
+        version = headers.get(VERSION_HEADER, VERSIONS[0].encode()).decode(errors="replace")
+        if version not in VERSIONS:
+            raise HttpRefusal(400, f"the versions of MCP here are {', '.join(VERSIONS)}")
+        session.touch()
+        return session
+
+    # Posts.
+
+    async def _on_initialize(
+        self, headers: Mapping[bytes, bytes], receive: Receive, send: Send, owner: Hashable
+    ) -> None:
+        message = await _read_message(headers, receive, FIRST_BODY)
+        if not isinstance(message, Request) or message.method != "initialize":
+            raise HttpRefusal(400, "the header Mcp-Session-Id is missing; initialize comes first")
+        self._make_room()
+        session = McpHttpSession(
+            self._gateway, self._folders, owner=owner, on_end=self._end, idle_seconds=self._idle_seconds
+        )
+        self._sessions[session.id] = session
+        frame = await _answer(session, message)
+        if isinstance(decode(frame), Failure):
+            await self._end(session)
+            await respond(send, 200, frame, kind=JSON)
+        else:
+            await respond(send, 200, frame, kind=JSON, headers=[(SESSION, session.id.encode())])
+
+    async def _on_post(
+        self, session: McpHttpSession, headers: Mapping[bytes, bytes], receive: Receive, send: Send
+    ) -> None:
+        async with session.posting:
+            message = await _read_message(headers, receive, MOST_BODY)
+        if not isinstance(message, Request):
+            session.server.connection.receive(message)
+            await respond(send, 202, b"")
+        elif message.method == "tools/call":
+            events = await session.open_call(message)
+            if events is None:
+                raise _id_in_use()
+            await stream(events, "", receive, send)
+            session.touch()
+        else:
+            await respond(send, 200, await _answer(session, message), kind=JSON)
+
+    def _make_room(self) -> None:
+        if self._is_leaving:
+            raise HttpRefusal(503, "the server is ending")
+        if len(self._sessions) < self._most_clients:
+            return
+        latest = asyncio.get_running_loop().time() - ABANDON_SECONDS
+        sessions = [entry for entry in self._sessions.values() if entry.is_idle and entry.used <= latest]
+        if not sessions:
+            raise HttpRefusal(503, f"{self._most_clients} clients are here already; try again later")
+        self._end(min(sessions, key=lambda entry: entry.used))
+
+    # Streams.
+
+    async def _on_get(
+        self, session: McpHttpSession, headers: Mapping[bytes, bytes], receive: Receive, send: Send
+    ) -> None:
+        last_event = headers.get(b"last-event-id", b"").decode(errors="replace")
+        match = session.find_stream(last_event)
+        if match is None:
+            await respond(send, 204, b"")  # what tells a reader of events not to come again
+            return
+        events, number = match
+        if not await is_free(events, number):
+            raise HttpRefusal(409, "this stream has a reader")
+        await stream(events, number, receive, send)
+        session.touch()
+
+    # Ends.
+
+    def _end(self, session: McpHttpSession) -> asyncio.Task[None]:
+        """Forget a session; what it has begun is ended by the task that is returned."""
+        self._sessions.pop(session.id, None)
+        task = asyncio.get_running_loop().create_task(self._clean_up(session), name="end of an MCP session")
+        self._endings.add(task)
+        task.add_done_callback(self._endings.discard)
+        return task
+
+    async def _clean_up(self, session: McpHttpSession) -> None:
+        await session.aclose()
+        if not self._sessions:
+            await self._gateway.stop_agent()
+
+
+def refusal_body(status: int) -> bytes:
+    """The body for somebody who was not admitted: it says no more than the status does."""
+    return HttpRefusal(status, _REFUSALS.get(status, HTTPStatus(status).phrase)).body
+
+
+def _check_post(headers: Mapping[bytes, bytes]) -> None:
+    kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
+    coding = headers.get(b"content-encoding", b"identity").strip().lower()
+    if kind != JSON or coding != b"identity":
+        # A small body that unpacks to a large one is not even begun with.
+        raise HttpRefusal(415, "the body must be application/json, as it is")
+    _require_accept(headers, JSON, b"text/event-stream")
+
+
+def _require_accept(headers: Mapping[bytes, bytes], *kinds: bytes) -> None:
+    accept = headers.get(b"accept", b"*/*").lower()
+    if b"*/*" not in accept and any(kind not in accept for kind in kinds):
+        raise HttpRefusal(406, f"the client must accept {b' and '.join(kinds).decode()}")
+
+
+async def _read_message(headers: Mapping[bytes, bytes], receive: Receive, limit: int) -> Any:
+    """One message, of which at least the form is right."""
+    body = await read_body(dict(headers), receive, limit)
+    if isinstance(body, int):
+        raise HttpRefusal(body, {408: "the body did not arrive", 413: "the body is too large"}.get(body, ""))
+    message = decode(body)
+    if isinstance(message, MalformedFrame):
+        raise HttpRefusal(400, f"one JSON-RPC message is taken at a time: {message.why}")
+    if isinstance(message, Request) and message.id is None:
+        raise HttpRefusal(400, "a request needs an id that is not null")
+    return message
+
+
+async def _answer(session: McpHttpSession, request: Request) -> bytes:
+    answer = session.ask(request)
+    if answer is None:
+        raise _id_in_use()
+    await answer.is_complete.wait()
+    if not answer.frame:
+        raise HttpRefusal(404, "the request was cancelled, or its session has ended")
+    return answer.frame
+
+
+def _id_in_use() -> HttpRefusal:
+    return HttpRefusal(400, "the id of this request is that of another one which runs")

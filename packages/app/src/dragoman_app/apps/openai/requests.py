@@ -1,0 +1,170 @@
+"""Requests for a chat completion: read leniently, and refused where an agent cannot keep what they ask for.
+
+Parameters that steer a model (`temperature`, `max_tokens`, …) are ignored: an agent has settings of its own.
+`tools` are ignored too, because a model is free not to call them and an agent has tools of its own; a request
+that demands a call is refused. So are several choices and answers in a fixed format.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import Literal, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.decoders import json_decoder
+from dragoman.schema import v1
+from dragoman_app.apps.openai.failures import ApiFailure
+
+Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "function"]
+
+R = TypeVar("R")
+
+_DATA_URL = re.compile(r"data:(image/[a-z0-9.+-]+);base64,", re.IGNORECASE)
+
+
+class TextPart(Struct, frozen=True, kw_only=True, tag_field="type", tag="text"):
+    """Words."""
+
+    text: str
+
+
+class RefusalPart(Struct, frozen=True, kw_only=True, tag_field="type", tag="refusal"):
+    """Words by which an assistant has refused."""
+
+    refusal: str
+
+
+class ImageUrl(Struct, frozen=True, kw_only=True):
+    """Where an image is."""
+
+    url: str
+
+
+class ImagePart(Struct, frozen=True, kw_only=True, tag_field="type", tag="image_url"):
+    """An image; some clients leave out the object around its address."""
+
+    image_url: ImageUrl | str
+
+    @property
+    def url(self) -> str:
+        return self.image_url if isinstance(self.image_url, str) else self.image_url.url
+
+
+Part: TypeAlias = TextPart | RefusalPart | ImagePart
+
+
+class ChatMessage(Struct, frozen=True, kw_only=True):
+    """A message of the conversation."""
+
+    role: Role
+    content: str | list[Part] | None = None
+
+    @property
+    def parts(self) -> list[Part]:
+        """The content as a list."""
+        if self.content is None:
+            return []
+        return [TextPart(text=self.content)] if isinstance(self.content, str) else self.content
+
+    @property
+    def images(self) -> list[ImagePart]:
+        return [part for part in self.parts if isinstance(part, ImagePart)]
+
+
+class StreamOptions(Struct, frozen=True, kw_only=True):
+    """What a stream is to carry besides text."""
+
+    include_usage: bool | None = None
+
+
+class ResponseFormat(Struct, frozen=True, kw_only=True):
+    """The format of the answer."""
+
+    type: str
+
+
+class CompletionRequest(Struct, frozen=True, kw_only=True):
+    """What we understand of a request; whatever else is in it is ignored."""
+
+    messages: list[ChatMessage]
+    model: str | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: int | None = None
+    response_format: ResponseFormat | None = None
+    tool_choice: str | dict[str, object] | None = None
+    function_call: str | dict[str, object] | None = None
+
+    @property
+    def wants_usage(self) -> bool:
+        """Whether a stream is to end with the usage."""
+        return bool(self.stream_options and self.stream_options.include_usage)
+
+
+_decoder = json_decoder(CompletionRequest)
+
+
+def read_completion_request(body: bytes) -> CompletionRequest:
+    """Raises `ApiFailure`."""
+    request = read_body_as(_decoder, body)
+    _check(request)
+    return request
+
+
+def read_body_as(decoder: msgspec.json.Decoder[R], body: bytes) -> R:
+    """A body as what this decoder reads. Raises `ApiFailure`."""
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        why, _, place = str(error).partition(" - at `$")
+        param = place.rstrip("`").lstrip(".") or None
+        where = f" at {param}" if param else ""
+        hint = "; parts are text and image_url" if param and param.endswith("type") else ""
+        raise ApiFailure(400, f"the request is not understood: {why}{where}{hint}", param=param) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise ApiFailure(400, "the body is not JSON") from None
+
+
+def _check(request: CompletionRequest) -> None:
+    if (request.n or 1) != 1:
+        raise ApiFailure(400, "an agent does its work once: leave `n` out", param="n")
+    if request.response_format is not None and request.response_format.type != "text":
+        raise ApiFailure(
+            400, "an agent answers in text: leave `response_format` out", param="response_format"
+        )
+    refuse_demanded_call("tool_choice", request.tool_choice)
+    refuse_demanded_call("function_call", request.function_call)
+
+
+def refuse_demanded_call(param: str, choice: object) -> None:
+    """Raises `ApiFailure` for a choice of tools that a model would not be free to ignore."""
+    if choice not in (None, "none", "auto"):
+        raise ApiFailure(
+            400,
+            f"the agent calls its own tools, never those of a request: `{param}` cannot demand a call",
+            param=param,
+        )
+
+
+def image_block(part: ImagePart, *, param: str) -> v1.ImageContent:
+    """The image for the agent. Raises `ApiFailure` for any address but a data URL: nothing is fetched."""
+    match = _DATA_URL.match(part.url)
+    if match is None:
+        raise ApiFailure(
+            400,
+            "an image must be a data URL, such as data:image/png;base64,…; other addresses are not fetched",
+            param=param,
+            code="invalid_image_url",
+        )
+    data = part.url[match.end() :]
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        raise ApiFailure(
+            400, "the base64 of an image is broken", param=param, code="invalid_image_url"
+        ) from None
+    return v1.ImageContent(data=data, mime_type=match[1].lower())

@@ -1,0 +1,122 @@
+"""The Responses API of one server: which conversation a request goes on with, and what is kept of it.
+
+`previous_response_id` names a response that is kept; its conversation goes on in the session that had it. If
+that session is gone or has gone on without it, a new one is told the conversation. `instructions` hold for
+one response, as in OpenAI's API: a session is told them when they are not those that it was told last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import msgspec
+
+from dragoman.transport.http_asgi import Send, respond
+from dragoman_app.apps.gateway.report import TurnReport
+from dragoman_app.apps.openai.failures import ApiFailure
+from dragoman_app.apps.openai.history import MessageHistory
+from dragoman_app.apps.openai.replies import JSON, AgentReply, encode_safely
+from dragoman_app.apps.openai.requests import ChatMessage
+from dragoman_app.apps.openai.response_replies import ResponseReply, StreamedResponse
+from dragoman_app.apps.openai.response_requests import ResponseRequest, input_item, read_response_request
+from dragoman_app.apps.openai.stored_responses import StoredResponse, StoredResponses, previous_not_found
+
+
+class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request wants of a session, and where its answer goes."""
+
+    model: str | None
+    history: MessageHistory
+    reply: AgentReply
+    session_id: str = ""
+    """The session that should go on with it, if it still can."""
+
+
+class ResponsesApi:
+    """One for all clients of a server."""
+
+    def __init__(self, *, model: str, show_tools: bool) -> None:
+        self._model = model
+        self._show_tools = show_tools
+        self._stored = StoredResponses()
+
+    def read(self, body: bytes, send: Send, owner: Hashable) -> TurnRequest:
+        """A request for a response. Raises `ApiFailure`."""
+        request = read_response_request(body)
+        previous = None
+        if request.previous_response_id is not None:
+            previous = self._stored.find(request.previous_response_id, owner=owner)
+            if previous is None:
+                raise previous_not_found(request.previous_response_id)
+        new = [*_instructions(request, previous), *request.messages]
+        earlier = [] if previous is None else self._stored.conversation(previous)
+
+        def keep(reply: ResponseReply, report: TurnReport, whole: bytes) -> None:
+            if request.is_stored:
+                self._stored.add(_to_store(request, reply, report, whole, owner=owner, new=new))
+
+        kind = StreamedResponse if request.stream else ResponseReply
+        reply = kind(send, request, model=self._model, show_tools=self._show_tools, on_finish=keep)
+        return TurnRequest(
+            model=request.model,
+            history=MessageHistory([*earlier, *new], param="input"),
+            reply=reply,
+            session_id="" if previous is None else previous.session_id,
+        )
+
+    async def on_stored(self, method: str, path: str, send: Send, owner: Hashable) -> None:
+        """A request about a response that is kept; `path` is what follows `/v1/responses/`."""
+        response_id, _, rest = path.partition("/")
+        response = self._stored.find(response_id, owner=owner)
+        if response is None or rest not in ("", "input_items"):
+            raise ApiFailure(404, f"there is no response {path[:100]!r} here", code="response_not_found")
+        if method == "GET":
+            body = encode_safely(_input_items(response)) if rest else response.body
+            await respond(send, 200, body, kind=JSON)
+        elif method == "DELETE" and not rest:
+            self._stored.delete(response)
+            deletion = {"id": response_id, "object": "response", "deleted": True}
+            await respond(send, 200, encode_safely(deletion), kind=JSON)
+        else:
+            raise ApiFailure(405, "the methods here are GET and DELETE", headers=[(b"allow", b"GET, DELETE")])
+
+
+def _instructions(request: ResponseRequest, previous: StoredResponse | None) -> list[ChatMessage]:
+    is_known = previous is not None and previous.instructions == request.instructions
+    if not request.instructions or is_known:
+        return []
+    return [ChatMessage(role="system", content=request.instructions)]
+
+
+def _to_store(
+    request: ResponseRequest,
+    reply: ResponseReply,
+    report: TurnReport,
+    whole: bytes,
+    *,
+    owner: Hashable,
+    new: Sequence[ChatMessage],
+) -> StoredResponse:
+    return StoredResponse(
+        id=reply.id,
+        owner=owner,
+        previous_id=request.previous_response_id,
+        instructions=request.instructions,
+        messages=[*new, ChatMessage(role="assistant", content=reply.text)],
+        session_id=report.session_id,
+        body=whole,
+    )
+
+
+def _input_items(response: StoredResponse) -> dict[str, object]:
+    """The newest first, which is the order of OpenAI's API."""
+    messages = list(enumerate(response.messages[:-1]))
+    items = [input_item(message, f"{response.id}_{number}") for number, message in reversed(messages)]
+    ids = [item["id"] for item in items]
+    return {
+        "object": "list",
+        "data": items,
+        "first_id": ids[0] if ids else None,
+        "last_id": ids[-1] if ids else None,
+        "has_more": False,
+    }

@@ -1,0 +1,72 @@
+"""Recorded sessions: the one that a person means, and a brief of it for another agent."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from dragoman.errors import LocalMistake
+from dragoman.text.sanitize import sanitize_line
+from dragoman_local.journal import Entry, Journal, StreamInfo
+from dragoman_local.journal.brief import BriefFold, ConversationBrief
+from dragoman_local.journal.history import HistoryRecorder
+from dragoman_local.journal.journal_copy import all_streams
+
+
+class SessionMistake(LocalMistake):
+    """Said to the person, as it is."""
+
+
+async def find_session(journal: Journal, name: str) -> StreamInfo:
+    """The one session that is meant: by its name, a clear part of it, the agent's own id, or `last`."""
+    exact = await journal.info(name)
+    if exact is not None:
+        return exact
+    if name == "last":
+        latest = (await journal.list(limit=1)).streams
+        if latest:
+            return latest[0]
+    infos = [
+        info async for info in all_streams(journal) if info.stream.startswith(name) or info.session == name
+    ]
+    if infos and all(info.session == name for info in infos):
+        return max(infos, key=lambda info: info.updated)  # it was gone on with: they are parts of one
+    if len(infos) == 1:
+        return infos[0]
+    if infos:
+        some = ", ".join(info.stream for info in infos[:5])
+        raise SessionMistake(sanitize_line(f"{name!r} may be any of {len(infos)} sessions: {some}"))
+    raise SessionMistake(sanitize_line(f"there is no session {name!r}; `dragoman sessions list` shows all"))
+
+
+async def read_brief(journal: Journal, info: StreamInfo) -> ConversationBrief:
+    """What an agent must know that goes on with this session. A local session that was gone on with is
+    recorded in several streams, of which all are read that are not younger.
+    """
+    infos = [info]
+    if info.session and info.session != info.stream:
+        infos += [
+            other
+            async for other in all_streams(journal, agent=info.agent)
+            if other.session == info.session and other.stream != info.stream and other.created <= info.created
+        ]
+    fold = BriefFold()
+    for part in sorted(infos, key=lambda part: part.created):
+        fold.begin(part.agent)
+        async for page in journal.replay(part.stream):
+            fold.add_all(page)
+    return fold.finish()
+
+
+async def note_handover(
+    journal: Journal, recorder: HistoryRecorder | None, source: str, *, stream: str, agent: str
+) -> None:
+    """Write into both sessions who goes on where; the one that goes on keeps the other's title."""
+    info = await journal.info(source)
+    if recorder is not None:
+        title = "" if info is None else info.title
+        recorder.note(stream, continues={"stream": source, **({"title": title} if title else {})})
+    if info is not None:
+        note = msgspec.json.encode({"continued": {"stream": stream, "agent": agent}})
+        await journal.append(source, [Entry("note", note, time.time())])

@@ -1,0 +1,80 @@
+"""Changes on disk that nobody was asked about: what was decided, beside what is different.
+
+An agent that writes files by itself may ask for permission, or not. A decision that names a file covers the
+file, and one that names a folder all that is in it. A command that was allowed may have changed anything, so
+with one a change that no other decision names is not held against the agent. What was denied and is different
+all the same is. Whoever else changes files in the folder meanwhile looks the same from here.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+from dragoman.schema import v1
+
+if TYPE_CHECKING:
+    from dragoman_local.workspace.policy.audit import AuditEntry
+
+ChangeDecision: TypeAlias = Literal["file", "command", "denied", "none"]
+"""What was decided of a changed file: that it may be, that a command may run, that it may not be, nothing."""
+
+HARMLESS: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
+"""Kinds of tool calls that change no files."""
+
+ASKING: Final = ("ask", "approv", "confirm", "prompt", "permission", "read-only", "read only", "plan")
+NOT_ASKING: Final = ("bypass", "without", "skip", "accept", "never", "auto", "full", "yolo", "don't", "dont")
+
+
+class ChangesReport(NamedTuple):
+    """What came of the changes of a run."""
+
+    unasked: list[str] | None
+    """The changed files that nobody was asked about; None if that cannot be told."""
+    stuck: int = 0
+    """How many files should have been put back and were not."""
+
+
+class DecidedEffects:
+    """The decisions of one run, as far as they are about changes."""
+
+    def __init__(self) -> None:
+        self._permitted_paths: set[str] = set()
+        self._denied_paths: set[str] = set()
+        self._has_command = False
+
+    def add(self, line: AuditEntry, *, cwd: str) -> None:
+        """Take a decision in, as the audit log has it."""
+        if line.method == "fs/read" or line.kind in HARMLESS:
+            return
+        paths = {os.path.realpath(os.path.join(cwd, path)) for path in line.paths}
+        if line.outcome != "allow":
+            self._denied_paths |= paths
+        elif line.command is not None or line.method in ("terminal", "mcp") or not paths:
+            self._has_command = True
+        else:
+            self._permitted_paths |= paths
+
+    def decision_about(self, path: str) -> ChangeDecision:
+        """What was decided of a file that is different now."""
+        place = os.path.realpath(path)
+        if _covers(self._permitted_paths, place):
+            return "file"
+        if _covers(self._denied_paths, place):
+            return "denied"
+        return "command" if self._has_command else "none"
+
+
+def mode_that_asks(modes: v1.SessionModeState | None) -> str | None:
+    """The id of a mode in which the agent says that it asks; None if it has none, or is in it."""
+    for mode in [] if modes is None else modes.available_modes:
+        description = mode.description if isinstance(mode.description, str) else ""
+        words = f"{mode.id} {mode.name} {description}".casefold()
+        asks = any(word in words for word in ASKING) and not any(word in words for word in NOT_ASKING)
+        if asks and modes is not None and mode.id != modes.current_mode_id:
+            return mode.id
+    return None
+
+
+def _covers(paths: set[str], place: str) -> bool:
+    return any(place == path or place.startswith(path.rstrip(os.sep) + os.sep) for path in paths)

@@ -1,0 +1,108 @@
+"""Who decides what the agent may do in this run, and where that is told.
+
+The policy decides (see `dragoman policy`); what it would ask is asked in the terminal if somebody is there,
+and answered by `--approve` otherwise. Each decision is in the audit log before it takes effect, and becomes
+an event here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from dragoman import Client
+from dragoman.errors import ErrorAnswer
+from dragoman.sdk.handlers import Handler
+from dragoman.text.sanitize import sanitize_line
+from dragoman_app.apps.run import events
+from dragoman_app.apps.run.disk_changes import DecidedEffects
+from dragoman_app.apps.run.reporter import RunReporter
+from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog
+
+EFFECTS = ("fs/write_text_file", "terminal/create")
+"""What an agent is given permission for, and asks a client to do."""
+
+
+class DecisionLog(AuditLog):
+    """The audit log of a run, which also tells. It may be written to from any thread."""
+
+    def __init__(self, path: str, reporter: RunReporter, *, cwd: str) -> None:
+        super().__init__(path)
+        self._cwd = cwd
+        self.effects = DecidedEffects()
+        """What was decided about changes of files."""
+        self._reporter = reporter
+        self._loop = asyncio.get_running_loop()
+        self._has_complained = False
+        self.last_was_denied = False
+        """Whether the policy denied the last thing that was asked for; reading does not count."""
+        self.last_refusal: str | None = None
+        """Why the last write or command was refused although nobody denied it; None if it was not."""
+
+    def append(self, line: AuditEntry) -> None:
+        try:
+            super().append(line)
+        except OSError as error:
+            self._loop.call_soon_threadsafe(self._cannot_write, error)
+            raise  # what is not written down is not permitted
+        self._loop.call_soon_threadsafe(self._tell, line)
+
+    def watch(self, client: Client) -> None:
+        """Hear of every write and command whether it was done: an approval alone does nothing."""
+        for method in EFFECTS:
+            handler = client.handlers.get(method)
+            if handler is not None:
+                client.handlers.replace(method, Handler(self._watch(method, handler)))
+
+    def _watch(self, method: str, handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
+        async def do(request: object, agent: object) -> Any:  # of the method's type
+            try:
+                result = await handler.work(request, agent)
+            except ErrorAnswer as error:
+                # After what the audit log has to tell of this: a denial is no refusal.
+                self._loop.call_soon(self._on_refusal, method, error.message)
+                raise
+            self._loop.call_soon(self._on_success)
+            return result
+
+        return do
+
+    def _on_refusal(self, method: str, why: str) -> None:
+        if not self.last_was_denied:
+            self.last_refusal = f"{method}: {why}"
+            self._reporter.note(f"not done: {self.last_refusal}", level="warning")
+
+    def _on_success(self) -> None:
+        self.last_refusal = None
+
+    def _cannot_write(self, error: OSError) -> None:
+        self.last_was_denied = True
+        if not self._has_complained:
+            self._has_complained = True
+            why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
+            remedy = "set XDG_STATE_HOME to a folder where it can be"
+            self._reporter.note(f"{why}, so nothing is permitted; {remedy}", level="error")
+
+    def _tell(self, line: AuditEntry) -> None:
+        self.effects.add(line, cwd=self._cwd)
+        if line.method != "fs/read" or line.outcome == "deny":
+            self.last_was_denied = line.outcome == "deny" and line.by == "policy"
+        what = line.command or line.title or " ".join((line.kind, *line.paths))
+        self._reporter.emit(
+            events.DecisionEvent(
+                time=line.time,
+                what=what,
+                method=line.method,
+                kind=line.kind,
+                paths=list(line.paths),
+                outcome=line.outcome,
+                by=line.by,
+                rule=line.rule,
+                why=line.why,
+                requester=line.requester or None,
+            )
+        )
+        if line.outcome == "deny" and line.by == "policy":
+            who = f"{sanitize_line(line.requester)}: " if line.requester else ""
+            self._reporter.tell(f"{who}not allowed: {sanitize_line(what)} ({sanitize_line(line.why)})")

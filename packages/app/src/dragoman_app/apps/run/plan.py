@@ -1,0 +1,219 @@
+"""What a run is to do: everything that the command line says, checked before an agent is started.
+
+It imports no more than the checks need. What talks to the agent is loaded while the agent starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
+
+from dragoman import Limits
+from dragoman_app.apps.console import UsageMistake
+from dragoman_app.apps.run.prompt import STDIN, is_text, read_prompt
+from dragoman_app.apps.target import ChosenAgent, find_target, remote_folder
+from dragoman_app.apps.terminals import is_terminal
+from dragoman_local.workspace.policy.policy_paths import has_policy_files
+
+if TYPE_CHECKING:
+    from dragoman.schema import v1
+    from dragoman.schema.steering import SteerFallback
+    from dragoman_app.apps.run.attach import Attachment
+    from dragoman_local.journal.brief import ConversationBrief
+    from dragoman_local.workspace.policy.elicitation import FormAnswers
+    from dragoman_local.workspace.policy.policy import Approve, Policy
+
+LAST = "last"
+
+ChangeHandling: TypeAlias = Literal["keep", "revert", "ask"]
+"""What becomes of the changes of a run."""
+
+
+class SessionRequest(Struct, frozen=True, kw_only=True):
+    """What was asked for on the command line."""
+
+    cwd: str
+    directories: Sequence[str]
+    servers: Sequence[v1.McpServer]
+    session_id: str | None
+    mode: str | None
+    options: Sequence[tuple[str, str]]
+
+
+class RunRules(Struct, frozen=True, kw_only=True):
+    """What was said about permissions on the command line."""
+
+    approve: Approve | None
+    loaded_policy: Policy | None
+    """The rules of all files; None where there is no file, and so nothing in it that could be wrong."""
+    policy_file: str
+    """Where its first rules come from; empty if no file was named."""
+    answers: FormAnswers | None
+    shell_lines: bool
+    """Whether a line of shell is run by a shell, once it is permitted; else it is refused."""
+    ask: bool
+    """Whether the person at the terminal is asked; else `policy` and `answers` say everything."""
+
+
+class RunPlan(Struct, frozen=True, kw_only=True):
+    """All that the command line said, checked as far as that is possible without an agent."""
+
+    target: ChosenAgent
+    prompt: str
+    attachments: Sequence[Attachment]
+    session_request: SessionRequest
+    rules: RunRules
+    limits: Limits
+    silence: float | None
+    continue_: bool
+    record: bool
+    changes: ChangeHandling
+    steer: SteerFallback | None
+    """What becomes of a line that the agent cannot take into its turn; None if no lines are read."""
+    is_strict: bool
+    """Whether changes that nobody was asked about make the run fail."""
+    is_attended: bool
+    """Whether a person sits at the terminal and can be asked."""
+    successor: ChosenAgent | None = None
+    """Who goes on if the agent cannot."""
+    source: str = ""
+    """The recorded session of another agent that goes on in this run; `last` is the latest in the folder."""
+    brief: ConversationBrief | None = None
+    """What the agent is told of it; None if that is still to be read."""
+
+    def policy(self) -> Policy:
+        """What the agent may do without asking; without files, it is made here, while the agent starts."""
+        return self.rules.loaded_policy or load_chosen_policy(
+            self.roots, file=None, approve=self.rules.approve
+        )
+
+    @property
+    def roots(self) -> list[str]:
+        return [self.session_request.cwd, *self.session_request.directories]
+
+
+def make_plan(args: argparse.Namespace) -> RunPlan:
+    """Everything that is known before an agent is started; raises `UsageMistake`."""
+    # A recorded session goes on with the other agent at once, unless its own agent is named to try first.
+    takes_over = args.continue_with is not None and args.agent is None and (args.session or args.continue_)
+    agent = args.continue_with if takes_over else args.agent
+    is_attended = args.format != "json" and is_terminal(0) and is_terminal(2)
+    target = find_target(
+        agent, args.env, dialect=args.dialect, place=args.place, maps=args.map, can_ask=is_attended
+    )
+    successor = None
+    if args.continue_with is not None and not takes_over:
+        successor = find_target(args.continue_with, ())  # what --env hands to an agent is for the first
+    roots = _roots(args, target)
+    approve: Approve | None = args.approve or (None if is_attended else "reads")
+    has_rules = args.policy is not None or has_policy_files(roots)
+    return RunPlan(
+        target=target,
+        prompt=read_prompt(args.words, args.prompt_file),
+        attachments=_attachments(args),
+        session_request=SessionRequest(
+            cwd=roots[0],
+            directories=roots[1:],
+            servers=_servers(args),
+            session_id=None if takes_over else args.session,
+            mode=args.mode,
+            options=[_pair(text) for text in args.options],
+        ),
+        rules=RunRules(
+            approve=approve,
+            loaded_policy=load_chosen_policy(roots, file=args.policy, approve=approve) if has_rules else None,
+            policy_file=os.path.abspath(args.policy) if args.policy else "",
+            answers=_answers(args.answers),
+            shell_lines=args.shell_lines,
+            ask=is_attended,
+        ),
+        limits=Limits(handshake_seconds=args.start_timeout or None, end_seconds=args.end_timeout),
+        silence=args.silence or None,
+        continue_=args.continue_ and not takes_over,
+        record=not args.no_history,
+        changes=args.changes,
+        steer=_steering(args),
+        is_strict=args.strict,
+        is_attended=is_attended,
+        successor=successor,
+        source=(args.session or LAST) if takes_over else "",
+    )
+
+
+def _steering(args: argparse.Namespace) -> SteerFallback | None:
+    """Raises `UsageMistake` if standard input is the prompt already."""
+    fallback: SteerFallback | None = args.steer
+    is_prompt = STDIN in args.words or args.prompt_file == STDIN or not (args.words or args.prompt_file)
+    if fallback is not None and is_prompt:
+        raise UsageMistake(
+            "--steer reads standard input while the turn runs, and the prompt is read from there too",
+            'say the prompt as words or with --prompt-file: dragoman run "…" --steer',
+        )
+    return fallback
+
+
+def load_chosen_policy(roots: Sequence[str], *, file: str | None, approve: Approve | None) -> Policy:
+    """Raises `UsageMistake` with the file and the line."""
+    from dragoman_local.workspace.policy.policy_files import load_policy
+    from dragoman_local.workspace.policy.policy_parser import PolicyError
+
+    try:
+        return load_policy(roots=roots, file=file, approve=approve)
+    except PolicyError as error:
+        raise UsageMistake(str(error), "mend the policy; `dragoman policy` explains it") from error
+
+
+def _attachments(args: argparse.Namespace) -> Sequence[Attachment]:
+    if not (args.file or args.image):
+        return ()
+    from dragoman_app.apps.run.attach import read_attachments
+
+    return read_attachments(args.file, args.image)
+
+
+def _servers(args: argparse.Namespace) -> Sequence[v1.McpServer]:
+    if not args.mcp:
+        return ()
+    from dragoman_app.apps.run.mcp import read_mcp
+
+    return [server for path in args.mcp for server in read_mcp(path)]
+
+
+def _answers(path: str | None) -> FormAnswers | None:
+    """Raises `UsageMistake`."""
+    if path is None:
+        return None
+    from dragoman_local.workspace.policy.elicitation import AnswersError, FormAnswers
+
+    try:
+        return FormAnswers.load(path)
+    except AnswersError as error:
+        raise UsageMistake(str(error), "mend the file of answers") from error
+
+
+def _roots(args: argparse.Namespace, target: ChosenAgent) -> list[str]:
+    """The folders of the session. Those of an agent elsewhere are elsewhere, unless they are mapped."""
+    if not target.agent.place:
+        return [_folder(path) for path in (args.cwd or os.getcwd(), *args.add_dir)]
+    return [remote_folder(path, target.agent) for path in (args.cwd, *args.add_dir)]
+
+
+def _folder(path: str) -> str:
+    place = Path(path).absolute()
+    if not place.is_dir():
+        raise UsageMistake(f"{path!r} is no folder", "check the path")
+    if not is_text(str(place)):
+        raise UsageMistake(f"the name of the folder {path!r} is not UTF-8 text", "rename it, or use another")
+    return os.path.normpath(place)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, is_set, value = text.partition("=")
+    if not key or not is_set:
+        raise UsageMistake(f"--set takes KEY=VALUE, not {text!r}", "say which value it shall have")
+    return key, value

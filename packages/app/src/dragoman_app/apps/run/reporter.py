@@ -1,0 +1,124 @@
+"""Where everything that happens in a run is told: to the view on standard output, and to people on standard
+error.
+
+Events go to the view. Notes also go to standard error where standard output is not JSON, because standard
+output holds nothing but what the format promises. Everything that comes from an agent is sanitized first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from dragoman.text.sanitize import sanitize, sanitize_line
+from dragoman_app.apps.console import write_stderr
+from dragoman_app.apps.run import events
+from dragoman_app.apps.run.events import AnyEvent
+from dragoman_app.apps.run.narrate import now
+from dragoman_app.apps.run.output import OutputWriter
+from dragoman_app.apps.run.views import EventView, JsonView
+from dragoman_app.apps.terminals import are_one_file
+
+if TYPE_CHECKING:
+    from dragoman_app.apps.run.progress import ProgressLine
+
+
+class RunListener(Protocol):
+    """Hears everything that happens in a run. It raises nothing, and waits for nobody."""
+
+    def on_event(self, event: AnyEvent) -> None: ...
+
+    def on_prompt(self, session_id: str) -> Mapping[str, Any] | None:
+        """The turn begins; gives the `_meta` for its prompt."""
+
+    async def aclose(self) -> None:
+        """The run is over."""
+
+
+class RunReporter:
+    """One run's mouth."""
+
+    def __init__(
+        self,
+        view: EventView,
+        output: OutputWriter,
+        *,
+        verbose: bool,
+        progress: ProgressLine | None = None,
+        listener: RunListener | None = None,
+    ) -> None:
+        self._view = view
+        self._progress = progress
+        self.listener = listener
+        self.question_lock = asyncio.Lock()
+        """Held by whoever asks the person at the terminal something."""
+        self._output = output
+        self._verbose = verbose
+        self._for_people = not isinstance(view, JsonView)
+        self._stderr_rest = b""
+        self._is_one_stream = are_one_file(1, 2)
+
+    def emit(self, event: AnyEvent) -> None:
+        """Never waits; see `OutputWriter.flow`."""
+        if self.listener is not None:
+            self.listener.on_event(event)
+        data = self._view.show(event)
+        if self._progress is not None:
+            self._progress.on_event(event)
+            if data:
+                self._output.put(self._progress.on_output())
+        self._output.put(data)
+
+    def note(self, message: str, *, level: Literal["info", "warning", "error"] = "info") -> None:
+        """Tell a person something that is not the agent's."""
+        self.emit(events.NoteEvent(time=now(), level=level, message=message))
+        if self._for_people or level == "error":
+            self.say(f"dragoman run: {sanitize(message)}")
+
+    def warn(self, message: str) -> None:
+        """`note` for something that may explain what goes wrong later."""
+        self.note(message, level="warning")
+
+    def tell(self, message: str) -> None:
+        """`note` for something that was emitted as an event already."""
+        if self._for_people:
+            self.say(f"dragoman run: {sanitize(message)}")
+
+    def tell_json(self, line: str) -> None:
+        """For programs that look at standard error, where standard output is not for them."""
+        if self._for_people:
+            self.say(line)
+
+    def say(self, text: str) -> None:
+        """A line on standard error, as it is."""
+        self.write(f"{text}\n")
+
+    def write(self, text: str) -> None:
+        """A piece of text on standard error, as it is; the line of progress is gone before. Where both
+        streams are one, as with `2>&1`, it begins a line of its own.
+        """
+        if self._progress is not None:
+            self._output.put(self._progress.on_output())
+        if self._is_one_stream:
+            self._output.put(self._view.finish())
+        self._output.flush()
+        write_stderr(text)
+
+    def stderr(self, chunk: bytes) -> None:
+        """The agent complains; kept for the obituary elsewhere, shown to those who asked."""
+        if not self._verbose:
+            return
+        *lines, self._stderr_rest = (self._stderr_rest + chunk).split(b"\n")
+        if len(self._stderr_rest) > 64 * 1024:  # a line without an end
+            lines, self._stderr_rest = [*lines, self._stderr_rest], b""
+        for line in lines:
+            text = line.decode(errors="replace").rstrip("\r")
+            self.emit(events.StderrEvent(time=now(), text=text))
+            if self._for_people:
+                self.say(f"agent: {sanitize_line(text)}")
+
+    def finish(self) -> None:
+        if self._stderr_rest:
+            self.stderr(b"\n")
+        self._output.put(self._view.finish())

@@ -1,0 +1,155 @@
+"""Which agent is meant, and how it is reached."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dragoman.errors import LocalMistake, SpawnFailed
+from dragoman.sdk.environment import agent_environment
+from dragoman.sdk.remote_place import with_variables
+from dragoman.transport.address import RemoteAddress, UnixAddress, parse_address, remote
+from dragoman_app.apps.console import UsageMistake
+from dragoman_local.known import KnownAgent, reach_agent
+from dragoman_local.known.access import AgentAccess, find_on_our_path
+from dragoman_local.known.lookup import OURS, find_agent_in
+
+if TYPE_CHECKING:  # a command that only names its agent does not pay for transports
+    from dragoman.transport.contract import Transport
+
+CONNECT_SECONDS = 5.0
+
+
+class ChosenAgent(Struct, frozen=True):
+    """An agent, and the environment that it gets."""
+
+    agent: KnownAgent
+    env: dict[str, str]
+    agent_name: str = ""
+    """How it was named, for commands that a person may type."""
+    note: str | None = None
+    dialect: str = "auto"
+
+    def open(self) -> Sequence[str] | Transport:
+        """What `connect` takes. Needs a running loop."""
+        if self.agent.address is None:
+            return self.agent.command
+        return _dial(self.agent.address)
+
+
+def find_target(
+    agent_name: str | None,
+    variables: Iterable[str],
+    *,
+    dialect: str | None = None,
+    place: str | None = None,
+    maps: Sequence[str] = (),
+    can_ask: bool = False,
+) -> ChosenAgent:
+    """The agent that was named, or the one that `choose_agent` finds; raises `UsageMistake`. `dialect` and
+    `place` win over what the configuration says.
+    """
+    note = None
+    try:
+        if agent_name is None:
+            from dragoman_app.apps.default_agent import choose_agent  # most command lines name an agent
+
+            agent_name, note = choose_agent(can_ask=can_ask)
+        if place:
+            resolved_agent = AgentAccess(agent=find_agent_in(place, agent_name, maps=maps))
+        elif maps:
+            raise UsageMistake("--map is for an agent elsewhere", "say where it lives with --in")
+        else:
+            resolved_agent = find_on_our_path(agent_name) or _ask_login_shell(agent_name)
+    except UsageMistake:
+        raise
+    except LocalMistake as error:
+        raise UsageMistake(str(error), "see `dragoman agents`") from error
+    for variable in (variables := list(variables)):
+        if not variable.partition("=")[0] or "\0" in variable:
+            raise UsageMistake("--env takes NAME or NAME=VALUE", "name a variable")
+    agent, env = with_environment(resolved_agent, variables)
+    return ChosenAgent(agent, env, agent_name, note, dialect or agent.dialect)
+
+
+def _ask_login_shell(agent_name: str) -> AgentAccess:
+    import asyncio  # a shell takes longer to answer than this to load
+
+    return asyncio.run(reach_agent(agent_name))
+
+
+def with_environment(access: AgentAccess, variables: Sequence[str]) -> tuple[KnownAgent, dict[str, str]]:
+    """The agent and its environment, with variables as `NAME` or `NAME=VALUE` that a person named. An agent
+    elsewhere is told their names: their values go over the line.
+    """
+    agent = access.agent
+    allow, explicit = [*agent.allow], dict(agent.env)
+    for variable in variables:
+        name, is_set, value = variable.partition("=")
+        if is_set:
+            explicit[name] = value
+        else:
+            allow.append(name)
+    if agent.place:
+        names = [variable.partition("=")[0] for variable in variables]
+        agent = replace(agent, command=with_variables(agent.command, names))
+    return agent, agent_environment(allow=allow, explicit=explicit, path=access.path)
+
+
+def remote_folder(path: str | None, agent: KnownAgent) -> str:
+    """The folder of a session elsewhere: one there, or one here that is mapped; raises `UsageMistake`."""
+    if path is None and not agent.maps:
+        raise UsageMistake(
+            f"{agent.place} has other folders than this machine",
+            "say where the agent works there with --cwd, or which folder here is which there with --map",
+        )
+    if path is not None and os.path.isabs(path):
+        return os.path.normpath(path)
+    if not agent.maps:
+        raise UsageMistake(f"{path!r} is no absolute path on {agent.place}", "write it from / on")
+    return os.path.abspath(os.path.expanduser(path or "."))
+
+
+def _dial(text: str) -> Transport:
+    import socket
+
+    from dragoman.transport.pipe import PipeTransport
+    from dragoman_app.apps.files import authorization
+
+    address = parse_address(text)
+    if isinstance(address, RemoteAddress):
+        return remote(address.url, headers=authorization())
+    if not isinstance(address, UnixAddress):
+        raise UsageMistake(
+            f"{text!r} cannot be reached from here", "give a command, unix:/path, ws://… or http://…"
+        )
+    if not hasattr(socket, "AF_UNIX"):
+        raise UsageMistake(
+            f"{text!r} cannot be reached: this system has no unix sockets", "give ws://… or http://…"
+        )
+    peer = socket.socket(socket.AF_UNIX)
+    try:
+        peer.settimeout(CONNECT_SECONDS)
+        peer.connect(address.path)
+        peer.setblocking(False)
+    except OSError as error:
+        peer.close()
+        raise SpawnFailed(f"cannot reach {text}: {error.strerror or error}") from error
+    fd = peer.detach()
+    return PipeTransport(fd, fd)
+
+
+def display_command(agent: KnownAgent) -> str:
+    """The command as a person would type it."""
+    from dragoman_local.known.redactor import redact_shapes
+
+    if agent.place and "--decide" in agent.command:  # ours, around its own
+        return redact_shapes(shlex.join(("dragoman", *agent.command[agent.command.index("ssh") :])))
+    if agent.command[: len(OURS)] == OURS:
+        return shlex.join(("dragoman", *agent.command[len(OURS) - 1 :]))
+    return redact_shapes(agent.command_line)

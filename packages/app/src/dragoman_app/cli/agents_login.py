@@ -1,0 +1,151 @@
+"""`dragoman agents login NAME [METHOD]` and `logout NAME`: log in to an agent, and out again.
+
+A method that the agent handles by itself is asked for with `authenticate`. One that needs a terminal is the
+agent's own command with other arguments, run here once the agent has ended. One by variable cannot be done
+for anybody: the variable is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Sequence
+
+from dragoman import Client, connect
+from dragoman.errors import DragomanError
+from dragoman.sdk.connect import BoundedNotes
+from dragoman.sdk.login import log_out
+from dragoman.text.sanitize import sanitize
+from dragoman.version import VERSION
+from dragoman_app.apps.console import UsageMistake, say
+from dragoman_app.apps.login_methods import LoginMethod, login_hint, login_methods
+from dragoman_app.apps.target import ChosenAgent, find_target
+
+NOT_DONE, MISTAKEN, TERMINATED, INTERRUPTED = 1, 2, 143, 130
+
+
+def run_login(args: argparse.Namespace) -> int:
+    """0: it is done. 1: it is not. 2: there is no such agent or method, or none was chosen."""
+    try:
+        target = find_target(args.agent, args.env)
+        return asyncio.run(_cancel_on_signal(_log_in(target, args.agent, args.method)))
+    except UsageMistake as mistake:
+        return _fail(f"{mistake}\nTo go on: {mistake.next_step}", MISTAKEN)
+    except DragomanError as error:
+        return _fail(f"not logged in: {error}", NOT_DONE)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except asyncio.CancelledError:
+        return TERMINATED
+
+
+def run_logout(args: argparse.Namespace) -> int:
+    """0: it is done. 1: the agent cannot, or did not. 2: there is no such agent."""
+    try:
+        target = find_target(args.agent, ())
+    except UsageMistake as mistake:
+        return _fail(f"{mistake}\nTo go on: {mistake.next_step}.", MISTAKEN)
+    try:
+        is_logged_out = asyncio.run(_log_out(target))
+    except DragomanError as error:
+        return _fail(f"{target.agent.name} was not logged out: {error}", NOT_DONE)
+    if not is_logged_out:
+        return _fail(f"{target.agent.name} offers no logout; see its own documentation", NOT_DONE)
+    say(f"Logged out of {sanitize(target.agent.name)}.")
+    return 0
+
+
+async def _log_out(target: ChosenAgent) -> bool:
+    client = Client("dragoman-agents", version=VERSION, title="Dragoman")
+    async with connect(target.open(), client=client, env=target.env, dialect=target.dialect) as agent:
+        return await log_out(agent)
+
+
+async def _cancel_on_signal(work: Awaitable[int]) -> int:
+    """A signal cancels the work, so that whatever it started ends with it."""
+    task = asyncio.current_task()
+    assert task is not None
+    for name in ("SIGTERM", "SIGHUP"):
+        if (number := getattr(signal, name, None)) is not None and os.name != "nt":
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    return await work
+
+
+async def _log_in(target: ChosenAgent, agent_name: str, method_id: str | None) -> int:
+    client = Client("dragoman-agents", version=VERSION, title="Dragoman", auth_terminal=True)
+    notes = BoundedNotes(lambda text: say(f"dragoman agents: {sanitize(text)}", file=sys.stderr))
+    opening = connect(target.open(), client=client, env=target.env, on_stray=notes, dialect=target.dialect)
+    async with opening as agent:
+        method = _choose_method(login_methods(agent), method_id, target, agent_name)
+        if method.kind == "agent":
+            say(f"Waiting for you to log in (Ctrl-C gives up): {sanitize(method.name)}", flush=True)
+            await agent.authenticate(method.id)
+            return _report_success(agent_name)
+    if method.kind == "variable":
+        hint = _hint([method], target, agent_name)
+        return _fail(f"{method.name} is a login by variable. To go on, {hint}", NOT_DONE)
+    return await _in_terminal(target, agent_name, method)
+
+
+def _choose_method(
+    methods: Sequence[LoginMethod], method_id: str | None, target: ChosenAgent, agent_name: str
+) -> LoginMethod:
+    if method_id is not None:
+        for method in methods:
+            if method.id == method_id:
+                return method
+        raise UsageMistake(
+            f"{agent_name} offers no login method {method_id!r}", _hint(methods, target, agent_name)
+        )
+    if len(methods) == 1:
+        return methods[0]
+    how_many = "several login methods" if methods else "no login method"
+    raise UsageMistake(f"{agent_name} offers {how_many}", _hint(methods, target, agent_name))
+
+
+def _hint(methods: Sequence[LoginMethod], target: ChosenAgent, agent_name: str) -> str:
+    return login_hint(
+        agent_name,
+        methods,
+        allow=target.agent.allow,
+        agent_variables=target.env,
+        ours=os.environ,
+        knows_terminal=True,
+    )
+
+
+async def _in_terminal(target: ChosenAgent, agent_name: str, method: LoginMethod) -> int:
+    assert method.terminal is not None
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _fail(f"{method.name} needs a terminal, and there is none here", NOT_DONE)
+    process = await asyncio.create_subprocess_exec(
+        *target.agent.command,
+        *(method.terminal.args or ()),
+        env={**target.env, **(method.terminal.env or {})},
+    )
+    try:
+        status = await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return (
+        _report_success(agent_name)
+        if status == 0
+        else _fail(f"not logged in: exit status {status}", NOT_DONE)
+    )
+
+
+def _report_success(agent_name: str) -> int:
+    say(
+        f"{sanitize(agent_name)} says that the login went well. `dragoman doctor` tells whether it is enough."
+    )
+    return 0
+
+
+def _fail(what: str, status: int) -> int:
+    say(f"dragoman agents: {sanitize(what)}", file=sys.stderr)
+    return status

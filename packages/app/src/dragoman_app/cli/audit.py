@@ -1,0 +1,47 @@
+"""`dragoman audit`: whether the log of decisions is as it was written.
+
+Exit status 1 means that the chain is broken or the log cannot be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import msgspec
+
+from dragoman.text.sanitize import sanitize_line
+from dragoman_app.apps.console import say, say_json
+from dragoman_local.workspace.policy.audit import AuditReport, verify_audit_log
+from dragoman_local.workspace.policy.policy_paths import policy_paths
+
+LIMIT = """\
+  Whoever may write the log and its head can write a new end for both, and no chain shows that.
+  Keep the digest of the last line elsewhere, and compare it later:"""
+
+
+def run_verify(args: argparse.Namespace) -> int:
+    path = args.file or policy_paths().audit
+    try:
+        report = verify_audit_log(path)
+    except OSError as error:
+        why = error.strerror or str(error)
+        say(f"dragoman audit: {sanitize_line(path)} cannot be read: {why}", file=sys.stderr)
+        say("Try: dragoman where, which names your log", file=sys.stderr)
+        return 1
+    if args.json:
+        say_json(msgspec.to_builtins(report))
+    else:
+        _print(report)
+    return 1 if report.broken else 0
+
+
+def _print(report: AuditReport) -> None:
+    if report.broken:
+        say(f"broken: {sanitize_line(report.broken)}")
+    else:
+        say(f"whole: {report.chained} of {report.lines} lines are chained, each to the one before it")
+    for note in report.notes:
+        say(f"  {note}")
+    if report.chained and not report.broken:
+        say(f"{LIMIT}\n  {report.last_digest}")

@@ -1,0 +1,49 @@
+"""`dragoman check endpoint`: a remote server examined over Streamable HTTP and WebSocket."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from dragoman.errors import LocalMistake
+from dragoman_app.apps.console import say
+from dragoman_app.apps.files import explain_error
+from dragoman_app.cli.check_interruption import Interruption
+from dragoman_app.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, say_progress
+from dragoman_check.endpoint.examination import EndpointSettings
+from dragoman_check.endpoint.http import Address, Unreachable
+from dragoman_check.endpoint.scenes import examine_endpoint
+
+
+def run(args: argparse.Namespace) -> int:
+    with Interruption() as interruption:
+        try:
+            wishes, endpoint = Wishes(args), _endpoint(args)
+            over_http = not args.url.lower().startswith("ws")
+            progress = None if args.quiet else say_progress
+            recordings = interruption.run(
+                lambda stop: examine_endpoint(endpoint, over_http=over_http, progress=progress, stop=stop)
+            )
+        except Unreachable as error:
+            say(f"dragoman check endpoint: cannot be examined: {error}", file=sys.stderr)
+            return UNEXAMINED
+        except (LocalMistake, OSError, ValueError) as error:
+            say(f"dragoman check endpoint: {explain_error(error)}", file=sys.stderr)
+            return MISTAKEN
+        names = [str(recording.facts.get("scene")).replace("_", " ") for recording in recordings]
+        return wishes.finish(
+            recordings, sides=("server",), title=args.url, names=names, interruption=interruption
+        )
+
+
+def _endpoint(args: argparse.Namespace) -> EndpointSettings:
+    headers = {}
+    for header in args.header:
+        name, colon, value = header.partition(":")
+        if not colon or not name.strip():
+            raise ValueError(f"{header!r} is no header: NAME:VALUE")
+        headers[name.strip()] = value.strip()
+    wishes = {"prompt": args.prompt} if args.prompt else {}
+    return EndpointSettings(
+        address=Address.of(args.url), headers=headers, cwd=args.cwd, patience=args.timeout, **wishes
+    )

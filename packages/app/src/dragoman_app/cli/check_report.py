@@ -1,0 +1,188 @@
+"""What all parts of `dragoman check` take and give alike: which requirements, which waivers, which formats.
+
+Whoever examines reads the wishes first, so that a mistake in them is known before minutes are spent, and lets
+them finish: judge, waive, show, and tell the exit status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from dragoman.errors import BadTranscript, LocalMistake
+from dragoman.system.replacement import replace_private
+from dragoman.version import VERSION
+from dragoman_app.apps.console import say
+from dragoman_app.cli.check_interruption import Interruption
+from dragoman_app.cli.options.check import FORMAT_NAMES
+from dragoman_check.examination_control import blame_once, keep_confirmed, scenes_to_repeat
+from dragoman_check.manifest import Side
+from dragoman_check.packs import judge_pack, selection
+from dragoman_check.recording import Recording
+from dragoman_check.report import CheckReport, ReportPart, block, peer_name, render
+from dragoman_check.report.text import as_text
+from dragoman_check.trace.tap.secrets import SecretFilter
+from dragoman_check.verdict import judge
+from dragoman_check.waivers import Waiver, apply_waivers, read_waivers
+from dragoman_local.journal.transcript import read_transcript
+
+LookAgain: TypeAlias = "Callable[[set[str]], Sequence[Recording]]"
+"""Plays scenes of these names once more."""
+
+CLEAN, BROKEN, MISTAKEN, BLOCKED, UNEXAMINED = 0, 1, 2, 3, 4
+
+
+class Wishes:
+    """What somebody wants judged and shown. Making one raises `LocalMistake` or `OSError`."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.only = selection(split(args.only), split(args.exclude), args.pack)
+        self.packs: list[str] = args.pack
+        self.waivers: list[Waiver] = (
+            read_waivers(Path(args.waivers).read_text("utf-8")) if args.waivers else []
+        )
+        self.outputs = _outputs(args.format)
+        self.strict: bool = args.strict
+        self.details: bool = args.details
+        self.redact: bool = not args.no_redact
+
+    def finish(
+        self,
+        recordings: Sequence[Recording],
+        *,
+        sides: Sequence[Side],
+        title: str,
+        names: Sequence[str] = (),
+        lines: Sequence[Sequence[int]] = (),
+        block_reason: str = "",
+        complaints: Sequence[str] = (),
+        look_again: LookAgain | None = None,
+        interruption: Interruption | None = None,
+    ) -> int:
+        """Judge, waive, report; returns the exit status. `block_reason` says why most could not be tried.
+        `look_again` plays the scenes again in which something failed. `interruption` knows whether a signal
+        came.
+        """
+        report = self.report(
+            recordings,
+            sides=sides,
+            title=title,
+            names=names,
+            lines=lines,
+            block_reason=block_reason,
+            look_again=look_again,
+            interruption=interruption,
+        )
+        report.complaints = [*complaints, *report.complaints]
+        self.show(report)
+        if interruption is None or report.blocked_by != interruption.reason or not report.blocked_by:
+            return self.status(report)
+        return interruption.close_report()
+
+    def report(
+        self,
+        recordings: Sequence[Recording],
+        *,
+        sides: Sequence[Side],
+        title: str,
+        names: Sequence[str] = (),
+        lines: Sequence[Sequence[int]] = (),
+        block_reason: str = "",
+        look_again: LookAgain | None = None,
+        interruption: Interruption | None = None,
+    ) -> CheckReport:
+        parts = [
+            ReportPart(
+                side=side, peer=peer_name(recordings, side), verdicts=judge(recordings, side, only=self.only)
+            )
+            for side in sides
+        ]
+        for part in parts:
+            scenes = scenes_to_repeat(part.verdicts, recordings)
+            if scenes is not None and look_again is not None:
+                again = judge(look_again(scenes), part.side, only=self.only)
+                keep_confirmed(
+                    part.verdicts, again, is_interrupted=bool(interruption and interruption.reason)
+                )
+            blame_once(part.verdicts, recordings)
+        if interruption is not None:  # only now: a signal may come while scenes are played again
+            block_reason = interruption.reason or block_reason
+        if block_reason:
+            for part in parts:
+                block(part.verdicts, block_reason)
+        complaints = apply_waivers(self.waivers, parts, today=datetime.date.today())
+        return CheckReport(
+            title=title,
+            parts=parts,
+            recordings=recordings,
+            names=names,
+            lines=lines,
+            packs=[judge_pack(name, part, recordings) for name in self.packs for part in parts],
+            complaints=complaints,
+            blocked_by=block_reason,
+            tool=f"dragoman {VERSION}",
+            hide=_secret_filter() if self.redact else bytes,
+        )
+
+    def show(self, report: CheckReport) -> None:
+        # Files first: the terminal may be what is gone.
+        for name, path in sorted(self.outputs, key=lambda output: output[1] is None):
+            text = as_text(report, details=self.details) if name == "text" else render(report, name)
+            if path is None:
+                sys.stdout.write(text)
+            else:
+                with replace_private(path) as file:
+                    file.write(text.encode())
+
+    def status(self, report: CheckReport) -> int:
+        counts = report.counts
+        if counts["failed"] or (self.strict and counts["warned"]):
+            return BROKEN
+        return BLOCKED if report.blocked_by else CLEAN
+
+
+def say_progress(scene: str, number: int, count: int) -> None:
+    """On standard error, before a scene is played."""
+    say(f"scene {number} of {count}: {scene}", file=sys.stderr, flush=True)
+
+
+def _secret_filter() -> Callable[[bytes], bytes]:
+    return SecretFilter(os.environ).hide
+
+
+def split(values: Sequence[str]) -> list[str]:
+    """`["TURN,CAN", "SES-04"]` as three names."""
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+def _outputs(formats: Sequence[str]) -> list[tuple[str, Path | None]]:
+    outputs: list[tuple[str, Path | None]] = []
+    for wish in formats or ["text"]:
+        name, _, file = wish.partition("=")
+        if name not in FORMAT_NAMES:
+            raise LocalMistake(f"no format is called {name!r}; there are {', '.join(FORMAT_NAMES)}")
+        outputs.append((name, Path(file) if file else None))
+    if sum(path is None for _, path in outputs) > 1:
+        raise LocalMistake("only one format can go to standard output: name files for the others")
+    return outputs
+
+
+def frame_lines(path: str | Path) -> list[int]:
+    """On which line of a recording each frame stands: headers and notes have lines too."""
+    return list(_frame_lines(Path(path).read_bytes().splitlines()))
+
+
+def _frame_lines(lines: Sequence[bytes]) -> Iterator[int]:
+    for number, text in enumerate(lines, 1):
+        try:
+            entries = list(read_transcript([text + b"\n"]))
+        except BadTranscript:
+            yield number  # a plain frame: the file was read already, so it is nothing worse
+        else:
+            if any(entry.direction != "note" for entry in entries):
+                yield number

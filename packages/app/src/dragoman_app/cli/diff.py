@@ -1,0 +1,27 @@
+"""`dragoman diff`: two recordings compared by meaning."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from dragoman.errors import BadTranscript
+from dragoman.text.sanitize import sanitize_line
+from dragoman_app.apps.console import say, say_json
+from dragoman_app.apps.files import explain_error
+from dragoman_app.cli.recordings import read_entries
+from dragoman_check.trace.compare.meaning import compare
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        differences = compare(read_entries(args.first), read_entries(args.second))
+    except (OSError, BadTranscript) as error:
+        say(f"dragoman diff: {explain_error(error)}", file=sys.stderr)
+        return 2
+    if args.json:
+        say_json({"same": not differences, "differences": differences})
+    else:
+        for difference in differences:
+            say(f"{difference.side} {sanitize_line(difference.line)}")
+    return 1 if differences else 0

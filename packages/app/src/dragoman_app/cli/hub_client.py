@@ -1,0 +1,189 @@
+"""A few words with a hub, for commands that ask it something and end.
+
+No client of the SDK is in between: a client offers files, handles requests and keeps sessions. Whoever asks
+how the hub stands, or what waits there, does nothing of that, and must get an answer also when an agent
+cannot be started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from dragoman.errors import BadAnswer, CallFailed, CallTimeout, LinkClosed, LocalMistake
+from dragoman.transport.contract import Transport
+from dragoman.transport.websocket import open_websocket
+from dragoman_app.apps.files import authorization
+from dragoman_local.journal.history import history_path
+
+JsonObject: TypeAlias = dict[str, Any]
+"""What a hub answers: decoded JSON, of which everything is checked where it is used."""
+
+SECONDS = 30.0
+"""For each answer: a hub may have to read much, or to start its default agent to introduce itself."""
+
+INTRODUCTION = {
+    "protocolVersion": 1,
+    "clientCapabilities": {},
+    "clientInfo": {"name": "dragoman", "version": "1"},
+    "_meta": {"dragoman": {"lazy": True}},
+}
+
+
+class HubNotAnswered(Exception):
+    """Said to the person; `status` is what we end with."""
+
+    def __init__(self, why: str, *, status: int) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+def hub_and_token(url: str | None, token_file: str | None) -> tuple[str, dict[str, str]]:
+    """The address of the hub that is meant, and the header for it. Raises `LocalMistake`, or `OSError` if
+    this user has no hub.
+    """
+    headers = authorization(token_file)
+    if not headers:
+        raise LocalMistake(
+            "a hub wants a token: set DRAGOMAN_TOKEN, or give --token-file. "
+            "`dragoman hub token add NAME` makes one"
+        )
+    try:
+        return (socket_address(url) if url else find_hub(address_file())), headers
+    except HubNotAnswered as error:
+        raise OSError(str(error)) from None
+
+
+def address_file() -> Path:
+    return history_path().parent / "hub" / "address"
+
+
+def find_hub(path: Path) -> str:
+    """The address that this user's hub has written down. Nobody else may have written it: whoever is there
+    gets our token.
+    """
+    why = "give the address of one, or start one: dragoman hub"
+    try:
+        with open(path, "rb") as file:
+            about = os.fstat(file.fileno())
+            document = msgspec.json.decode(file.read(65536))
+    except OSError:
+        raise HubNotAnswered(f"no hub of this user is running; {why}", status=9) from None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raise HubNotAnswered(f"{path} makes no sense; {why}", status=9) from None
+    if hasattr(os, "getuid") and (about.st_uid != os.getuid() or about.st_mode & 0o022):
+        raise HubNotAnswered(f"{path} can be written by others, so it is not believed; {why}", status=9)
+    url, pid = (document.get("url"), document.get("pid")) if isinstance(document, dict) else (None, None)
+    if not isinstance(url, str) or not isinstance(pid, int):
+        raise HubNotAnswered(f"{path} makes no sense; {why}", status=9)
+    if not _lives(pid):
+        raise HubNotAnswered(f"the hub that was at {url} (process {pid}) is gone; {why}", status=9)
+    return socket_address(url)
+
+
+def _lives(pid: int) -> bool:
+    if sys.platform == "win32" or pid <= 0:
+        return pid > 0  # there, to ask would end it
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def socket_address(url: str) -> str:
+    """The WebSocket of a hub, however its address was written down."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise LocalMistake(f"{url!r} is no address at all") from None
+    scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
+    if scheme not in ("ws", "wss") or not parts.netloc:
+        raise LocalMistake(f"{url!r} is no address of a hub: write ws://HOST:PORT/acp")
+    path = parts.path if parts.path.strip("/") else "/acp"
+    return urlunsplit((scheme, parts.netloc, path, parts.query, ""))
+
+
+class HubCaller:
+    """Calls; what is told in between is not listened to. The sink of its transport."""
+
+    def __init__(self, wire: Transport) -> None:
+        self._wire = wire
+        self._waiting: dict[int, asyncio.Future[JsonObject]] = {}
+        self._next = 0
+        self._end_reason: BaseException | None = None
+        wire.start(self)
+
+    async def call(self, method: str, params: object = None) -> JsonObject:
+        """The result. Raises `CallFailed` with the hub's error, and whatever else went wrong."""
+        answer = await self._answer(method, {} if params is None else params)
+        error, result = answer.get("error"), answer.get("result")
+        if isinstance(error, dict):
+            code, message = error.get("code"), error.get("message")
+            raise CallFailed(code if isinstance(code, int) else 0, str(message), method=method)
+        if not isinstance(result, dict):
+            raise BadAnswer(f"{method} was answered with something else than an object")
+        return result
+
+    async def _answer(self, method: str, params: object) -> JsonObject:
+        if self._end_reason is not None:
+            raise self._end_reason
+        self._next += 1
+        number = self._next
+        future: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = future
+        question = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        try:
+            self._wire.write(msgspec.json.encode(question) + b"\n")
+            async with asyncio.timeout(SECONDS):
+                return await future
+        except TimeoutError:
+            raise CallTimeout(method, SECONDS) from None
+        finally:
+            self._waiting.pop(number, None)
+
+    # The sink.
+
+    def feed(self, block: bytes) -> None:
+        for line in block.splitlines():
+            try:
+                message = msgspec.json.decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                continue
+            if isinstance(message, dict) and "method" not in message and isinstance(message.get("id"), int):
+                future = self._waiting.get(message["id"])
+                if future is not None and not future.done():
+                    future.set_result(message)
+
+    def on_oversized(self, size: int) -> None:
+        self.on_end(BadAnswer(f"an answer of {size} bytes is too large"))
+
+    def on_end(self, reason: BaseException | None) -> None:
+        self._end_reason = (
+            reason if isinstance(reason, BadAnswer) else LinkClosed("the hub ended the connection")
+        )
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(self._end_reason)
+
+
+@asynccontextmanager
+async def open_hub(url: str, headers: dict[str, str]) -> AsyncIterator[HubCaller]:
+    """From the handshake on. Raises `LinkClosed` if nobody is there or we are not wanted."""
+    wire = await open_websocket(url, headers=headers)
+    try:
+        talk = HubCaller(wire)
+        await talk.call("initialize", INTRODUCTION)
+        yield talk
+    finally:
+        await wire.aclose()

@@ -1,0 +1,197 @@
+"""`dragoman hub pair`: lets a phone, or the page of another hub, into a running hub by a code that is good
+once, for minutes.
+
+The code stands behind the `#` of an address, which browsers send to nobody. The command waits until a device
+came, and withdraws the code when it is interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from urllib.parse import quote, urlsplit
+
+from dragoman.errors import CallFailed, DragomanError, LocalMistake
+from dragoman.text.sanitize import sanitize_line
+from dragoman_app.apps.console import say, say_json
+from dragoman_app.cli.hub_client import HubCaller, HubNotAnswered, JsonObject, hub_and_token, open_hub
+from dragoman_app.cli.hub_reach import is_loopback_host, is_safe
+
+WHITE_ON_BLACK = "\x1b[97;40m"
+"""White blocks on black: the code has its own colours, whatever those of the terminal are."""
+RESET = "\x1b[0m"
+
+QUIET = 2
+"""Light modules around a code. The standard wants four; readers are content with two."""
+
+EVERY = 0.5
+"""Seconds between two questions whether a device came."""
+
+ENDS = {
+    "expired": "nobody came in time, and the code is good no more: run the command again",
+    "blocked": "the code was tried with wrong values too often, and is good no more: run the command again",
+    "withdrawn": "the code was withdrawn, or the token that made it was revoked",
+    "unknown": "the hub does not know the code any more: it was started again, or made many others",
+}
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        url, headers = hub_and_token(args.url, args.token_file)
+        return asyncio.run(_pair(args, url, headers))
+    except KeyboardInterrupt:
+        say("dragoman hub pair: the code is withdrawn", file=sys.stderr)
+        return 130
+    except LocalMistake as error:
+        return _fail(error, 2)
+    except CallFailed as error:
+        return _fail(error.message, 1)
+    except HubNotAnswered as error:
+        return _fail(error, error.status)
+    except (DragomanError, OSError) as error:
+        return _fail(error, 9)
+
+
+def _fail(why: object, status: int) -> int:
+    say(f"dragoman hub pair: {sanitize_line(str(why))}", file=sys.stderr)
+    return status
+
+
+async def _pair(args: argparse.Namespace, url: str, headers: dict[str, str]) -> int:
+    async with open_hub(url, headers) as hub:
+        request = {"name": args.name, "seconds": args.lifetime, "tokenSeconds": args.expires}
+        pairing = await hub.call(
+            "_dragoman/hub/pair", {**request, **({"scopes": args.scope} if args.scope else {})}
+        )
+        pairing_id = {"id": pairing["id"]}
+        try:
+            page = page_address(url, args.address, pairing["hosts"], insecure=args.insecure)
+            address = f"{page}#pair={pairing['code']}"
+            _show(args, address, add_links(address, pairing.get("origins", [])), pairing["seconds"])
+            return _tell(args, await _wait(hub, pairing_id))
+        except BaseException:  # an interrupt, too: nobody waits for a device any more
+            with suppress(HubNotAnswered, DragomanError):  # a hub that is gone does not hide the first error
+                await hub.call("_dragoman/hub/pair/withdraw", pairing_id)
+            raise
+
+
+async def _wait(hub: HubCaller, pairing_id: JsonObject) -> JsonObject:
+    """What became of the pairing; the hub's clock ends it."""
+    while True:
+        status = await hub.call("_dragoman/hub/pair/status", pairing_id)
+        if status["state"] != "open":
+            return status
+        await asyncio.sleep(EVERY)
+
+
+def page_address(url: str, address: str | None, hosts: list[str], *, insecure: bool) -> str:
+    """Where a device finds the page. Raises `LocalMistake` for an address that the hub would refuse, and for
+    one over which others could read the token.
+    """
+    page = address or _own_address(url, hosts)
+    parts = urlsplit(page)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise LocalMistake(f"{page!r} is no address of a page: write https://NAME/")
+    if parts.netloc.lower() not in hosts:
+        raise LocalMistake(
+            f"the hub does not go by the name {parts.netloc}, and would refuse the device: "
+            f"start it with --host {parts.netloc}"
+        )
+    if not insecure and not is_safe(page):
+        raise LocalMistake(
+            f"{page} is not encrypted: whoever is on the same network could read the token. "
+            "`dragoman hub reach` shows safe ways; --insecure pairs over a network that you trust"
+        )
+    return f"{parts.scheme}://{parts.netloc}/"
+
+
+def _own_address(url: str, hosts: list[str]) -> str:
+    """The hub's address as we know it; for a hub on loopback, a name that it was given for others."""
+    parts = urlsplit(url)
+    own = f"{'https' if parts.scheme == 'wss' else 'http'}://{parts.netloc}/"
+    public_hosts = [host for host in hosts if not is_loopback_host(urlsplit(f"//{host}").hostname or "")]
+    return f"https://{public_hosts[0]}/" if public_hosts and is_loopback_host(parts.hostname or "") else own
+
+
+def add_links(address: str, origins: list[str]) -> list[str]:
+    """Links that add the hub to pages of other hubs, which it lets in by their `origins`. A browser lets no
+    page over HTTPS talk to a hub without it, unless that is on the same machine.
+    """
+    can_be_reached = is_safe(address)
+    return [
+        f"{origin}/#hub={quote(address, safe='')}"
+        for origin in origins
+        if can_be_reached or not origin.startswith("https:")
+    ]
+
+
+def _show(args: argparse.Namespace, address: str, links: list[str], seconds: float) -> None:
+    if args.json:
+        said = {"address": address, "add": links, "seconds": seconds, "name": args.name}
+        say_json(said, flush=True)
+        return
+    if not args.no_qr:
+        _draw(address)
+    say(f"Scan the code with the device, or open this address; it is good once, for {_span(seconds)}:")
+    say(f"\n  {address}\n")
+    if links:
+        say("To add this hub to the page of another one instead, open there:\n")
+        say("".join(f"  {sanitize_line(link)}\n" for link in links))
+    parts = urlsplit(address)
+    if is_loopback_host(parts.hostname or ""):
+        say("This address works on this machine only. `dragoman hub reach` shows how others reach the hub.")
+    elif parts.scheme != "https":
+        say(
+            "Installing the page, reading it offline and notifications, also while it is closed, need HTTPS: "
+            "`dragoman hub reach` shows how to get it."
+        )
+    else:
+        say("The device can be notified while its page is closed: Settings, Also when the page is closed.")
+    say("Waiting for the device; Ctrl-C withdraws the code.", flush=True)
+
+
+def _draw(address: str) -> None:
+    encoding = sys.stdout.encoding or "ascii"
+    try:
+        "▀▄█".encode(encoding)
+        lines = list(qr_lines(address))
+    except (ImportError, UnicodeEncodeError, LookupError):
+        return  # the address alone has to do
+    is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    begin, end = (WHITE_ON_BLACK, RESET) if is_terminal else ("", "")
+    sys.stdout.write("".join(f"{begin}{line}{end}\n" for line in lines) + "\n")
+
+
+def qr_lines(text: str) -> Iterator[str]:
+    """The QR code of a text, two rows in a line, dark modules as spaces: for light characters on a dark
+    ground. Raises `ImportError` without the extra `hub`.
+    """
+    import segno
+
+    code = segno.make(text, error="l", boost_error=False, micro=False)
+    rows = [list(row) for row in code.matrix_iter(border=QUIET)]
+    if len(rows) % 2:
+        rows.append([1] * len(rows[0]))  # no module of the code: nothing is drawn there
+    for upper, lower in zip(rows[::2], rows[1::2], strict=True):
+        yield "".join(" ▀▄█"[(not top) + 2 * (not bottom)] for top, bottom in zip(upper, lower, strict=True))
+
+
+def _tell(args: argparse.Namespace, status: JsonObject) -> int:
+    is_paired = status["state"] == "used"
+    if args.json:
+        say_json({key: value for key, value in status.items() if key != "id"}, flush=True)
+    elif is_paired:
+        name, device = sanitize_line(status["name"]), sanitize_line(status["device"] or "a device")
+        say(f"{device} came, as {name}, and may: {', '.join(status['scopes'])}.")
+        say(f"`dragoman hub token revoke {name}` takes that back; `dragoman hub token list` shows devices.")
+    else:
+        say(f"dragoman hub pair: {ENDS.get(status['state'], status['state'])}", file=sys.stderr)
+    return 0 if is_paired else 1
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 60:g} minutes" if seconds >= 120 else f"{seconds:g} seconds"

@@ -1,0 +1,183 @@
+"""`dragoman inbox`: what agents at a hub are waiting for, and answers to it from a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import time
+
+import msgspec
+
+from dragoman.decoders import convert
+from dragoman.errors import CallFailed, DragomanError, LocalMistake
+from dragoman.text.sanitize import sanitize_line
+from dragoman_app.apps.console import say
+from dragoman_app.cli.hub_client import HubCaller, JsonObject, hub_and_token, open_hub
+from dragoman_local.workspace.policy.act_text import render_view
+from dragoman_local.workspace.policy.act_view import ActView
+from dragoman_local.workspace.policy.options import option_name
+from dragoman_local.workspace.policy.terminal import TerminalLines
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        url, headers = hub_and_token(args.hub, args.token_file)
+        return asyncio.run(_talk(args, url, headers))
+    except LocalMistake as error:
+        return _complain(error, 2)
+    except CallFailed as error:
+        return _complain(error.message, 1)
+    except BrokenPipeError:
+        # Whoever read has read enough; Python would complain about it once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (DragomanError, OSError) as error:
+        return _complain(error, 9)
+    except (KeyboardInterrupt, EOFError):
+        return 0
+
+
+def _complain(error: BaseException | str, status: int) -> int:
+    say(f"dragoman inbox: {sanitize_line(str(error) or type(error).__name__)}", file=sys.stderr)
+    return status
+
+
+async def _talk(args: argparse.Namespace, url: str, headers: dict[str, str]) -> int:
+    async with open_hub(url, headers) as hub:
+        waiting = (await hub.call("_dragoman/hub/inbox", {}))["requests"]
+        if args.json:
+            say(json.dumps({"requests": waiting}, indent=2))
+            return 0
+        if args.answer:
+            return await _answer_one(hub, waiting, *args.answer)
+        if not waiting:
+            print("Nothing is waiting.")
+            return 0
+
+        lines = TerminalLines(sys.stdin.fileno())
+        for request in waiting:
+            say(describe_request(request, now=time.time()))
+            if not args.list and sys.stdin.isatty():
+                await _ask(hub, request, lines)
+        return 0
+
+
+async def _ask(hub: HubCaller, request: JsonObject, lines: TerminalLines) -> None:
+    print("Answer (number, or nothing to leave it): ", end="", flush=True)
+    answer = await lines.read()
+    if answer is None:
+        raise EOFError  # whoever was asked is gone
+    if answer.strip():
+        option = option_of(request, answer.strip())
+        if option is None:
+            print("There is no such option; it is left open.")
+        else:
+            say("Answered." if await _settle(hub, request, option) else "Somebody else was faster.")
+
+
+async def _answer_one(hub: HubCaller, waiting: list[JsonObject], name: str, answer: str) -> int:
+    requests = [request for request in waiting if name_of(request) == name]
+    if not requests:
+        say(f"dragoman inbox: nothing called {name} is waiting", file=sys.stderr)
+        return 1
+    option = option_of(requests[0], answer)
+    if option is None:
+        say(f"dragoman inbox: {name} has no option {answer!r}", file=sys.stderr)
+        return 2
+    if await _settle(hub, requests[0], option):
+        return 0
+    print("dragoman inbox: somebody else was faster", file=sys.stderr)
+    return 1
+
+
+async def _settle(hub: HubCaller, request: JsonObject, option: str) -> bool:
+    if request["method"] == "session/request_permission":
+        result: JsonObject = {"outcome": {"outcome": "selected", "optionId": option}}
+    else:
+        result = {"action": option}
+    params: JsonObject = {
+        name: request[name] for name in ("sessionId", "request", "askedAt") if name in request
+    }
+    return (await hub.call("_dragoman/hub/answer", params | {"result": result}))["settled"] is True
+
+
+def name_of(request: JsonObject) -> str:
+    """Short enough to be typed; a session's id begins unlike any other's."""
+    return f"{request['sessionId'][:8]}:{request['request']}"
+
+
+def options_of(request: JsonObject) -> list[tuple[str, str, str]]:
+    """Id, kind and words of what can be chosen. A form is answered elsewhere; here it can be declined."""
+    if request["method"] != "session/request_permission":
+        return [("decline", "reject", "Decline"), ("cancel", "cancel", "Cancel")]
+    options = request["params"].get("options")
+    return [
+        (str(option.get("optionId")), str(option.get("kind")), str(option.get("name")))
+        for option in (options if isinstance(options, list) else [])
+        if isinstance(option, dict)
+    ]
+
+
+def option_of(request: JsonObject, answer: str) -> str | None:
+    options = options_of(request)
+    if answer.isdigit() and 0 < int(answer) <= len(options):
+        return options[int(answer) - 1][0]
+    for option, kind, _ in options:
+        if answer in (option, kind):
+            return option
+    return next((option for option, kind, _ in options if kind.startswith(answer.lower())), None)
+
+
+def risks_of(request: JsonObject) -> list[str]:
+    """What the reviewer's rules found, a line each."""
+    risks = request.get("risks")
+    lines = []
+    for risk in risks if isinstance(risks, list) else []:
+        if isinstance(risk, dict):
+            place = ":".join(str(risk[key]) for key in ("path", "line") if risk.get(key))
+            where = f" in {place}" if place else ""
+            lines.append(f"{risk.get('severity')} risk: {risk.get('text')}{where} ({risk.get('rule')})")
+    return lines + ([f"note: {request['risksNote']}"] if request.get("risksNote") else [])
+
+
+def remaining(seconds: float) -> str:
+    """How long a question still waits, in the largest unit that fits."""
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"waits for {count} {unit}{'' if count == 1 else 's'} more, and is refused then"
+    return "waits for less than a minute more, and is refused then"
+
+
+def _subject_lines(request: JsonObject) -> list[str]:
+    """What was judged; a hub that does not say it has judged the request as it stands."""
+    requester = request.get("requester") or ""
+    try:
+        view = convert(request.get("act"), ActView)
+        return render_view(msgspec.structs.replace(view, requester=requester)).split("\n")
+    except msgspec.ValidationError:
+        call = request["params"].get("toolCall") or {}
+        title = call.get("title") or request["params"].get("message") or request["method"]
+        details = {key: call[key] for key in ("kind", "rawInput", "content", "locations") if call.get(key)}
+        text = json.dumps(details, indent=2, ensure_ascii=False) if details else ""
+        return [f"{requester}: {title}" if requester else title, *text.splitlines()]
+
+
+def describe_request(request: JsonObject, *, now: float) -> str:
+    """One request, whole: whoever decides must see what is decided about. What comes from the agent stands
+    behind a bar, so that no line of it looks like one of ours.
+    """
+    lines = [f"{name_of(request)}  {request['agent']}  {request['title']}"]
+    lines += [f"  │ {line}" for line in _subject_lines(request)]
+    if isinstance(request.get("expiresAt"), int | float):
+        lines.append(f"  {remaining(float(request['expiresAt']) - now)}")
+    why = request.get("rule") or (request.get("act") or {}).get("why")
+    if why:
+        lines.append(f"  asked because: {why}")
+    lines += [f"  {line}" for line in risks_of(request)]
+    numbered_options = enumerate(options_of(request), 1)
+    lines += [f"    {number}. {option_name(words)} ({kind})" for number, (_, kind, words) in numbered_options]
+    return "\n".join(sanitize_line(line, exact=True) for line in lines)

@@ -1,0 +1,57 @@
+"""`dragoman journal backup` and `restore`: a journal's file copied while it is in use, and put back."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from dragoman.errors import JournalError
+from dragoman_app.apps.console import say, say_json
+from dragoman_app.apps.files import explain_error
+from dragoman_local.journal.backup import JournalBackup, back_up, restore
+from dragoman_local.journal.history import history_path
+
+
+def hub_journal() -> Path:
+    """The usual journal of a hub. Its settings say the same, and take longer to import."""
+    return history_path().with_name("hub.db")
+
+
+def run_backup(args: argparse.Namespace) -> int:
+    """Copy the journal into FILE."""
+    journal = Path(args.journal).expanduser() if args.journal else hub_journal()
+    return _report(args, "backup", journal, Path(args.file).expanduser())
+
+
+def run_restore(args: argparse.Namespace) -> int:
+    """Put FILE in the place of the journal."""
+    journal = Path(args.journal).expanduser() if args.journal else hub_journal()
+    return _report(args, "restore", Path(args.file).expanduser(), journal)
+
+
+def _report(args: argparse.Namespace, action: str, source: Path, target: Path) -> int:
+    try:
+        copy = (back_up if action == "backup" else restore)(source, target, replace=args.force)
+    except FileExistsError:
+        next_step = (
+            "--force keeps it beside the restored one" if action == "restore" else "--force replaces it"
+        )
+        say(f"dragoman journal {action}: {target} exists already; {next_step}", file=sys.stderr)
+        return 1
+    except (JournalError, OSError) as error:
+        say(f"dragoman journal {action}: {explain_error(error, act='write')}", file=sys.stderr)
+        return 1
+    if args.json:
+        say_json(copy)
+    else:
+        _tell(copy, source if action == "backup" else target)
+    return 0
+
+
+def _tell(copy: JournalBackup, journal: Path) -> None:
+    say(f"{copy.target}: {copy.streams} sessions, {copy.bytes:,} bytes")
+    if copy.replaced:
+        say(f"The journal that was there is kept as {copy.replaced}")
+    if journal.name == "hub.db" and journal.with_name("tokens.json").exists() and not copy.replaced:
+        say(f"Tokens are not in it: {journal.with_name('tokens.json')}", file=sys.stderr)

@@ -1,0 +1,43 @@
+"""`dragoman mcp`: on standard streams for the client that started us, or with `--http` for clients that come.
+
+Without `--http` nothing of the listener is loaded, and the extra that it needs may be missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from dragoman_app.cli.parser import load
+
+HTTP_OPTIONS = (
+    ("--listen", "listen"),
+    ("--token-file", "token_file"),
+    ("--no-token", "no_token"),
+    ("--host", "host"),
+    ("--origin", "origin"),
+    ("--tls-cert", "tls_cert"),
+    ("--tls-key", "tls_key"),
+    ("--insecure", "insecure"),
+    ("--max-connections", "max_connections"),
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until the client hangs up, or until a signal; returns the exit status."""
+    if not args.http:
+        load("dragoman.transport.stdio:claim_stdio")()
+        names = [name for name, field in HTTP_OPTIONS if getattr(args, field)]
+        if names:
+            return _refuse(f"{', '.join(names)} can be given with --http alone\nTo go on: add --http.")
+        return int(load("dragoman_app.apps.mcp.command:serve_stdio")(args))
+    try:
+        serve_http = load("dragoman_app.cli.mcp_http:serve_http")
+    except ImportError as error:
+        return _refuse(f"--http needs the extra 'hub': pip install 'dragoman[hub]' ({error})")
+    return int(serve_http(args))
+
+
+def _refuse(why: str) -> int:
+    load("dragoman_app.apps.console:say")(f"dragoman mcp: {why}", file=sys.stderr)
+    return 2

@@ -1,0 +1,242 @@
+"""The options of `dragoman agent`, `agents`, `new`, `doctor`, `policy` and `audit`."""
+
+from __future__ import annotations
+
+import argparse
+
+from dragoman_app.cli.options.values import (
+    HANDSHAKE_SECONDS,
+    add_dialect,
+    add_in,
+    add_json,
+    parse_count,
+    seconds,
+)
+from dragoman_app.cli.parser import Parser
+
+
+def add_agent_review(parser: Parser) -> None:
+    parser.add_argument("--sessions", metavar="FILE", help="the journal that sessions are kept in")
+    parser.add_argument("--offline", action="store_true", help="ask no model, whatever is configured")
+    parser.add_argument("--model", metavar="MODEL", help="reviews too: openai:NAME or anthropic:NAME")
+    parser.add_argument("--base-url", metavar="URL", help="the model's server, if not the vendor's own")
+    parser.add_argument("--api", choices=("openai", "anthropic"), help="the wire format of that server")
+    parser.add_argument("--key-file", metavar="FILE", help="a file that holds the key and nothing else")
+    parser.add_argument(
+        "--budget-requests", type=parse_count, metavar="N", help="requests to the model in one review (40)"
+    )
+    parser.add_argument(
+        "--budget-tokens", type=parse_count, metavar="N", help="tokens of all its requests together (400000)"
+    )
+    parser.add_argument(
+        "--budget-seconds",
+        type=seconds(zero=False),
+        metavar="S",
+        help="seconds that it may take for a review (600)",
+    )
+
+
+def add_agent_code(parser: Parser) -> None:
+    parser.add_argument("--model", metavar="MODEL", help="its name, or openai:NAME or anthropic:NAME")
+    parser.add_argument("--base-url", metavar="URL", help="the server, if it is not the vendor's own")
+    parser.add_argument(
+        "--api", choices=("openai", "responses", "anthropic"), help="the wire format that the server speaks"
+    )
+    parser.add_argument("--key-file", metavar="FILE", help="a file that holds the key and nothing else")
+    parser.add_argument("--system", metavar="FILE", help="a file that replaces the system prompt")
+    parser.add_argument("--sessions", metavar="FILE", help="the journal that sessions are kept in")
+    parser.add_argument("--config", metavar="FILE", help="the configuration, if it is not in the usual place")
+
+
+def add_agent_script(parser: Parser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the script; see `dragoman help testing`")
+
+
+def add_new(parser: Parser) -> None:
+    parser.add_argument("kind", choices=("agent", "client", "proxy"), metavar="agent|client|proxy")
+    parser.add_argument(
+        "name", metavar="NAME", help="lower case, with hyphens: of the project and its command"
+    )
+    parser.add_argument("--into", metavar="DIR", help="the folder, if it is not ./NAME")
+
+
+def add_agents(parser: Parser) -> None:
+    add_json(parser, instead_of="a table")
+    parser.set_defaults(all=False)
+
+
+def add_agents_list(parser: Parser) -> None:
+    parser.add_argument("--all", action="store_true", help="also well-known ones that are not installed")
+    add_json(parser, default=argparse.SUPPRESS, instead_of="a table")
+
+
+def add_agents_show(parser: Parser) -> None:
+    parser.add_argument("agent", metavar="NAME", help="a name, a command in quotes or an address")
+    add_json(parser, default=argparse.SUPPRESS, instead_of="a table")
+
+
+def add_agents_import(parser: Parser) -> None:
+    parser.add_argument("product", choices=("zed", "jetbrains", "acpx"), metavar="zed|jetbrains|acpx")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="its file, if it is not in its usual place")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be taken, and write nothing")
+    _add_replace(parser)
+    add_json(parser, default=argparse.SUPPRESS, instead_of="a table")
+
+
+def add_agents_add(parser: Parser) -> None:
+    parser.usage = "dragoman agents add [options] NAME COMMAND [ARGUMENT ...]"
+    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER)
+    parser.add_argument(
+        "--env", metavar="NAME=VALUE", action="append", default=[], help="a variable to set for it"
+    )
+    parser.add_argument(
+        "--allow", metavar="NAME", action="append", default=[], help="a variable of ours that it may see"
+    )
+    parser.add_argument("--title", default="", help="what to show beside the name")
+    add_in(parser)
+    add_dialect(parser, default="auto")
+    _add_replace(parser)
+
+
+def add_agents_remove(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME")
+
+
+def add_agents_default(parser: Parser) -> None:
+    parser.add_argument("agent", metavar="NAME", nargs="?", help="without it, your default is shown")
+
+
+def add_agents_install(parser: Parser) -> None:
+    parser.add_argument("agent", metavar="NAME[@VERSION]", help="of the list that `agents registry` shows")
+    parser.add_argument("--plan", metavar="ID", help="only if it is still the plan of `--dry-run --json`")
+    _add_install(parser)
+
+
+def add_agents_update(parser: Parser) -> None:
+    parser.add_argument("agents", metavar="NAME", nargs="*", help="all that are installed, if none is named")
+    _add_install(parser)
+
+
+def add_agents_rollback(parser: Parser) -> None:
+    parser.add_argument("agent", metavar="NAME")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
+def add_agents_uninstall(parser: Parser) -> None:
+    parser.add_argument("agent", metavar="NAME")
+    _add_consent(parser)
+
+
+def add_agents_registry(parser: Parser) -> None:
+    add_json(parser, default=argparse.SUPPRESS, instead_of="a table")
+
+
+def add_agents_registry_refresh(parser: Parser) -> None:
+    parser.add_argument("source", metavar="FILE|ADDRESS", help="a registry.json: a file or an https address")
+    parser.add_argument("--dry-run", action="store_true", help="say what would change, and write nothing")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
+def add_agents_registry_reset(parser: Parser) -> None:
+    """It takes no options."""
+
+
+def _add_install(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--from", dest="source", metavar="FILE", help="a registry.json or agent.json instead of our list"
+    )
+    parser.add_argument(
+        "--kind", choices=("npx", "uvx", "binary"), help="if there are several ways to get it"
+    )
+    parser.add_argument("--allow-scripts", action="store_true", help="run install scripts of its packages")
+    parser.add_argument(
+        "--allow-unverified", action="store_true", help="also an archive whose entry has no hash"
+    )
+    parser.add_argument(
+        "--python", metavar="PROGRAM", help="what a Python package is to run with, if not with ours"
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds(most=86_400, zero=False),
+        default=600.0,
+        help="for the whole of it (600)",
+    )
+    _add_consent(parser)
+
+
+def _add_consent(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
+def add_agents_login(parser: Parser) -> None:
+    parser.add_argument("agent", metavar="NAME", help="a name, a command in quotes or an address")
+    parser.add_argument("method", metavar="METHOD", nargs="?", help="the id of a login method")
+    parser.add_argument(
+        "--env", action="append", default=[], metavar="NAME[=VALUE]", help="hand this variable to the agent"
+    )
+
+
+def add_agents_logout(parser: Parser) -> None:
+    parser.add_argument("agent", metavar="NAME", help="a name, a command in quotes or an address")
+
+
+def _add_replace(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--replace", action="store_true", help="also when the name is in our file already")
+
+
+def add_doctor(parser: Parser) -> None:
+    parser.add_argument(
+        "agent", metavar="AGENT", nargs="+", help="a name, a command in quotes, or the words of one after --"
+    )
+    add_in(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object with all the evidence")
+    parser.add_argument(
+        "--verbose", action="store_true", help="frames and standard error, also if all is well"
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds(most=86_400, zero=False),
+        default=HANDSHAKE_SECONDS,
+        help=f"for each answer ({HANDSHAKE_SECONDS:g}, as for `dragoman run`)",
+    )
+    add_dialect(parser, default_text="as configured, or auto")
+    parser.add_argument("--cwd", metavar="FOLDER", help="where to start it, and for its session")
+
+
+def add_policy_explain(parser: Parser) -> None:
+    parser.add_argument("--command", metavar="LINE", help="a command, as for a shell")
+    parser.add_argument("--tool", metavar="NAME", help="a kind of tool, such as edit, or a tool's name")
+    parser.add_argument("--kind", metavar="KIND", help="the kind, beside a tool's name")
+    parser.add_argument("--path", metavar="PATH", action="append", default=[], help="may be given repeatedly")
+    parser.add_argument("--method", choices=("permission", "fs/read", "fs/write", "terminal", "mcp"))
+    parser.add_argument("--request", metavar="FILE", help="a permission request as JSON; - for stdin")
+    parser.add_argument("--agent", metavar="NAME", default="", help="the agent's name")
+    _add_place(parser)
+    add_json(parser)
+
+
+def add_policy_list(parser: Parser) -> None:
+    _add_place(parser)
+    add_json(parser)
+
+
+def add_policy_forget(parser: Parser) -> None:
+    parser.add_argument("line", metavar="LINE", type=int, help="the line that `list` shows for it")
+
+
+def add_audit_verify(parser: Parser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a log; yours if none is named")
+    add_json(parser)
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cwd", metavar="DIR", default=".", help="the session's folder; this one if not given"
+    )
+    parser.add_argument("--policy", metavar="FILE", help="a policy that comes before all others")
+    parser.add_argument("--approve", choices=("all", "reads", "none"), help="as for dragoman run")

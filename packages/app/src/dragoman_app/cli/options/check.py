@@ -1,0 +1,198 @@
+"""The options of `dragoman check` and `dragoman review`."""
+
+from __future__ import annotations
+
+import argparse
+
+from dragoman_app.cli.options.values import add_dialect, seconds
+from dragoman_app.cli.parser import Parser
+
+FORMAT_NAMES = ("text", "json", "junit", "sarif", "html", "badge", "badge-json")
+SEVERITIES = ("critical", "high", "medium", "low", "info")
+
+
+def add_check_agent(parser: Parser) -> None:
+    parser.splits = True
+    _add_examination(parser)
+    _add_report(parser)
+    parser.add_argument("command", metavar="COMMAND", nargs="*", help="the agent's command, after --")
+
+
+def _add_examination(agent: argparse.ArgumentParser) -> None:
+    how = agent.add_argument_group("how it is examined")
+    how.add_argument("--prompts", metavar="FILE", help="TOML: what to say to make it do a thing; see docs")
+    how.add_argument(
+        "--timeout", type=seconds(most=3600, zero=False), default=30.0, metavar="S", help="for each wait (30)"
+    )
+    how.add_argument("--jobs", type=int, default=2, metavar="N", help="scenes at once (2)")
+    how.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="for made-up ids and the order of scenes"
+    )
+    add_dialect(how, default="v1", default_text="v1: it is examined as it is")
+    how.add_argument("--cwd", metavar="DIR", default=".", help="where the agent is started")
+    how.add_argument("--protocol", type=int, choices=(1, 2), default=0, help="the version to ask for (1)")
+    how.add_argument("--login", metavar="ID", default="", help="log in with this method first")
+    how.add_argument("--scene", metavar="NAME", action="append", help="play only this scene; may be repeated")
+    how.add_argument("--save", metavar="DIR", help="keep a recording of each connection in this folder")
+    how.add_argument("--quiet", action="store_true", help="no progress on standard error")
+
+
+def add_check_client(parser: Parser) -> None:
+    parser.splits = True
+    parser.add_argument("--save", metavar="DIR", help="keep the recordings there, a file a connection")
+    parser.add_argument("--say", metavar="TEXT", action="append", default=[], help="a line for its input")
+    parser.add_argument("--profile", metavar="NAME", action="append", default=[], help="only these parts")
+    parser.add_argument("--cwd", metavar="DIR", help="where to start the client (here)")
+    parser.add_argument("--timeout", metavar="S", type=float, default=10.0, help="for any answer (10)")
+    parser.add_argument("--deadline", metavar="S", type=float, default=120.0, help="for one run (120)")
+    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    _add_report(parser)
+    parser.add_argument("command", metavar="COMMAND", nargs="*", help="the client's command, after --")
+
+
+def add_check_stand_in(parser: Parser) -> None:
+    parser.add_argument("--record", metavar="FILE", required=True, help="where to write what is said")
+    parser.add_argument("--profile", metavar="NAME", default="full", help="whom to play (full)")
+    parser.add_argument("--timeout", metavar="S", type=float, default=10.0, help="for any answer (10)")
+    parser.add_argument("--people", metavar="S", type=float, default=600.0, help="for a person's (600)")
+
+
+def add_check_endpoint(parser: Parser) -> None:
+    parser.add_argument("url", metavar="URL", help="http, https, ws or wss")
+    parser.add_argument(
+        "--header", metavar="NAME:VALUE", action="append", default=[], help="sent with everything"
+    )
+    parser.add_argument("--cwd", metavar="DIR", default="/", help="the folder of sessions, at the server (/)")
+    parser.add_argument("--prompt", metavar="TEXT", help="what to say to the agent")
+    parser.add_argument("--timeout", metavar="S", type=float, default=30.0, help="for each wait (30)")
+    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    _add_report(parser)
+
+
+def add_check_trace(parser: Parser) -> None:
+    parser.add_argument("recordings", metavar="FILE", nargs="+", help="a recording")
+    parser.add_argument("--side", choices=("agent", "client", "both"), default="both", help="whom (both)")
+    _add_report(parser)
+
+
+def add_check_translate(parser: Parser) -> None:
+    parser.splits = True
+    parser.add_argument("--client", metavar="DIALECT", default="v1", help="what the examiner speaks (v1)")
+    parser.add_argument("--agent", metavar="DIALECT", default="auto", help="what the agent speaks (auto)")
+    parser.add_argument("--only", metavar="IDS", action="append", default=[], help="ids, areas, patterns")
+    parser.add_argument("--exclude", metavar="IDS", action="append", default=[], help="all but these")
+    parser.add_argument("--prompts", metavar="FILE", help="TOML: what to say to make it do a thing")
+    parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="for each wait (30)")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="scenes at once (2)")
+    parser.add_argument("--scene", metavar="NAME", action="append", help="play only this scene")
+    parser.add_argument("--strict", action="store_true", help="what is lost counts like what is worse")
+    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    parser.add_argument("--json", action="store_true", help="the differences as JSON")
+    parser.add_argument("command", metavar="COMMAND", nargs="*", help="the agent's command, after --")
+
+
+def add_check_list(parser: Parser) -> None:
+    parser.add_argument(
+        "--side", choices=("agent", "client", "server"), help="only those that bind this side"
+    )
+    parser.add_argument(
+        "--unjudged", action="store_true", help="only those that no rule judges, with the reason"
+    )
+    parser.add_argument("--packs", action="store_true", help="the packs instead")
+    parser.add_argument("only", metavar="IDS", nargs="*", help="ids, areas, patterns: TURN-06 TERM SES-1*")
+
+
+def add_check_explain(parser: Parser) -> None:
+    parser.add_argument("requirement", metavar="ID", nargs="+", help="its id, like TURN-06")
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    """The options of every examination."""
+    selection_group = parser.add_argument_group("what is judged")
+    selection_group.add_argument(
+        "--only", metavar="IDS", action="append", default=[], help="ids, areas, patterns: TURN-06,TERM,SES-1*"
+    )
+    selection_group.add_argument(
+        "--exclude", metavar="IDS", action="append", default=[], help="all but these"
+    )
+    selection_group.add_argument(
+        "--pack", metavar="NAME", action="append", default=[], help="a guide's list; see docs"
+    )
+    selection_group.add_argument("--waivers", metavar="FILE", help="TOML: findings to live with, and why")
+    selection_group.add_argument("--strict", action="store_true", help="warnings count like failures")
+    report_group = parser.add_argument_group("how it is reported")
+    report_group.add_argument(
+        "--format",
+        metavar="NAME[=FILE]",
+        action="append",
+        default=[],
+        help=f"{', '.join(FORMAT_NAMES)}; to standard output or to a file; may be given several times",
+    )
+    report_group.add_argument(
+        "--details", action="store_true", help="in text also what passed or never showed"
+    )
+    report_group.add_argument("--no-redact", action="store_true", help="show secrets in frames as they are")
+
+
+def add_review(parser: Parser) -> None:
+    _add_texts(parser)
+    _add_rules(parser)
+    _add_output(parser)
+    fixing = parser.add_argument_group("fixes")
+    fixing.add_argument(
+        "--fix", action="store_true", help="write the safe fixes; a file that changed is left"
+    )
+    fixing.add_argument(
+        "--unsafe", action="store_true", help="also fixes that may change what a program does"
+    )
+
+
+def _add_texts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="files and folders; - for standard input")
+    parser.add_argument(
+        "--diff",
+        metavar="REF",
+        nargs="?",
+        const="",
+        help="changes since the last commit, or since REF was left",
+    )
+    parser.add_argument("--staged", action="store_true", help="what is in the index of git")
+    parser.add_argument("--whole-files", action="store_true", help="with --diff: not only the changed lines")
+    parser.add_argument(
+        "--stdin-name", metavar="NAME", default="stdin.txt", help="the name of what comes from -"
+    )
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    rules = parser.add_argument_group("rules")
+    rules.add_argument(
+        "--rules",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="a file or folder of rules, beside .dragoman/rules",
+    )
+    rules.add_argument("--only", metavar="RULE", action="append", default=[], help="such as secrets/*")
+    rules.add_argument("--without", metavar="RULE", action="append", default=[], help="such as text/todo")
+    rules.add_argument(
+        "--deadline", metavar="SECONDS", type=float, default=20.0, help="for one file; then it is left"
+    )
+    rules.add_argument("--no-tools", action="store_true", help="our own rules only: no ruff, no oxlint")
+    rules.add_argument(
+        "--baseline", metavar="FILE", help="findings that are known; .dragoman/baseline.json if there"
+    )
+    rules.add_argument("--write-baseline", metavar="FILE", help="write what is found now as known")
+    rules.add_argument(
+        "--try-rules", action="store_true", help="your rules on their hits and misses, and end"
+    )
+    rules.add_argument("--list-rules", action="store_true", help="every rule, and end")
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    out = parser.add_argument_group("output")
+    out.add_argument("--format", choices=("text", "json", "sarif", "junit", "github", "diff"), default="text")
+    out.add_argument("--severity", choices=SEVERITIES, default="info", help="the mildest to report")
+    out.add_argument(
+        "--fail-on", choices=SEVERITIES, default="low", help="the mildest that gives exit status 1"
+    )
+    out.add_argument("--colour", "--color", choices=("auto", "always", "never"), default="auto")

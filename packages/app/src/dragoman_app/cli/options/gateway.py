@@ -1,0 +1,53 @@
+"""Options of the commands that keep an agent for callers of another protocol: `mcp`, and `serve --openai`."""
+
+from __future__ import annotations
+
+import argparse
+
+from dragoman_app.cli.options.values import add_dialect, parse_count, seconds
+
+SILENCE_SECONDS = 900.0
+MOST_SESSIONS = 64
+MOST_CLIENTS = 64
+"""Clients of `mcp --http`."""
+
+
+def add_gateway_agent(group: argparse._ArgumentGroup) -> None:
+    """Which agent, and what it gets."""
+    group.add_argument(
+        "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
+    )
+    add_dialect(group, default_text="as configured, or auto")
+    group.add_argument(
+        "--env", action="append", default=[], metavar="NAME[=VALUE]", help="hand this variable to the agent"
+    )
+    group.add_argument(
+        "--silence",
+        type=seconds(),
+        default=SILENCE_SECONDS,
+        metavar="SECONDS",
+        help=f"without any sign of the agent within a turn ({SILENCE_SECONDS:g}; 0 for no limit)",
+    )
+
+
+def add_gateway_sessions(group: argparse._ArgumentGroup) -> None:
+    """Where sessions work, and how many there are."""
+    group.add_argument("--cwd", metavar="DIR", help="the working folder (the current one)")
+    group.add_argument(
+        "--max-sessions",
+        type=parse_count,
+        default=MOST_SESSIONS,
+        metavar="N",
+        help=f"sessions that are open at once ({MOST_SESSIONS})",
+    )
+
+
+def add_listener(group: argparse._ActionsContainer) -> None:
+    """Where an agent is offered on the network, and who may come."""
+    group.add_argument("--listen", metavar="HOST:PORT", help="where (127.0.0.1, and any free port)")
+    group.add_argument("--token-file", metavar="FILE", help="a file that holds the token and nothing else")
+    group.add_argument("--host", metavar="NAME", action="append", default=[], help="another name of ours")
+    group.add_argument("--origin", metavar="URL", action="append", default=[], help="a page that may come")
+    group.add_argument("--tls-cert", metavar="FILE", help="certificate, in PEM form")
+    group.add_argument("--tls-key", metavar="FILE", help="its key")
+    group.add_argument("--insecure", action="store_true", help="listen off loopback without TLS")

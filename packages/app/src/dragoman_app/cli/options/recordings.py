@@ -1,0 +1,167 @@
+"""The options of `dragoman sessions`, of what reads and plays recordings, and of the interpreter."""
+
+from __future__ import annotations
+
+import argparse
+
+from dragoman_app.cli.options.values import add_json, parse_dialect, parse_span
+from dragoman_app.cli.parser import Parser
+
+
+def add_sessions(parser: Parser) -> None:
+    _add_journal(parser, default=None)
+    add_json(parser)
+    parser.set_defaults(action="list", agent=None, cwd=None, limit=30)
+
+
+def add_sessions_list(parser: Parser) -> None:
+    _add_journal(parser)
+    parser.add_argument("--agent", metavar="NAME", help="only those with this agent")
+    parser.add_argument("--cwd", metavar="DIR", help="only those in this folder")
+    parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many; 0 for all")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
+def add_sessions_show(parser: Parser) -> None:
+    _add_journal(parser)
+    parser.add_argument("id", metavar="ID")
+    parser.add_argument("--notes", action="store_true", help="also what was not said on the wire")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
+def add_sessions_search(parser: Parser) -> None:
+    _add_journal(parser)
+    parser.add_argument("words", metavar="WORD", nargs="+")
+    parser.add_argument("--limit", metavar="N", type=int, default=20, help="how many passages")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
+def add_sessions_export(parser: Parser) -> None:
+    _add_journal(parser)
+    parser.add_argument("id", metavar="ID")
+    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="standard output if not given")
+
+
+def add_sessions_import(parser: Parser) -> None:
+    _add_journal(parser)
+    parser.add_argument("file", metavar="FILE", help="- for standard input")
+
+
+def add_sessions_handover(parser: Parser) -> None:
+    _add_journal(parser)
+    parser.add_argument("id", metavar="ID")
+    parser.add_argument("--agent", metavar="AGENT", help="who goes on")
+    parser.add_argument("--prompt", metavar="TEXT", default="", help="what it is told first")
+    parser.add_argument("--brief", action="store_true", help="show what it would be told, and start nothing")
+    parser.add_argument("--hub", metavar="URL", nargs="?", const="", help="a session of a hub (this user's)")
+    parser.add_argument("--token-file", metavar="FILE", help="a file that holds the hub's token")
+    parser.add_argument("--force", action="store_true", help="also if a turn runs in it, at a hub")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
+def add_sessions_forget(parser: Parser) -> None:
+    _add_journal(parser, default=None)
+    parser.add_argument("ids", metavar="SESSION", nargs="*", help="an id, a clear part of it, or `last`")
+    parser.add_argument("--all", action="store_true", help="every session")
+    parser.add_argument("--agent", metavar="NAME", help="only those with this agent")
+    parser.add_argument(
+        "--older-than",
+        metavar="SPAN",
+        type=parse_span,
+        help="only those without a word for so long: 12h, 30d",
+    )
+    parser.add_argument("--hub", metavar="URL", nargs="?", const="", help="sessions of a hub (this user's)")
+    parser.add_argument("--token-file", metavar="FILE", help="a file that holds the hub's token")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be erased, and erase nothing")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    add_json(parser, default=argparse.SUPPRESS)
+
+
+def add_sessions_repair(parser: Parser) -> None:
+    _add_journal(parser)
+
+
+def _add_journal(parser: argparse.ArgumentParser, *, default: object = argparse.SUPPRESS) -> None:
+    text = "another file than this person's history"
+    parser.add_argument("--journal", metavar="PATH", help=text, default=default)
+
+
+def add_tap(parser: Parser) -> None:
+    parser.add_argument("--record", metavar="FILE", help="where to write; it must not exist yet")
+    parser.add_argument("--folder", metavar="DIR", help="where recordings go that are not named")
+    parser.add_argument(
+        "--guard", action="store_true", help="show an agent's stray output instead of passing it"
+    )
+    parser.add_argument("--no-redact", action="store_true", help="write secrets down as they are")
+    parser.add_argument(
+        "--max-size", metavar="MB", type=float, default=256.0, help="begin a new file at (256)"
+    )
+    parser.add_argument("--keep", metavar="N", type=int, default=4, help="files of one conversation kept (4)")
+    parser.add_argument("--live", action="store_true", help="say on standard error how to look on")
+    parser.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")
+
+
+def add_view(parser: Parser) -> None:
+    parser.add_argument("recording", metavar="FILE", help="a recording: ours, another's, or plain frames")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write (beside the recording)")
+    parser.add_argument("--open", action="store_true", help="open it in the browser")
+    parser.add_argument("--title", metavar="TEXT", help="what to call it (the file's name)")
+
+
+def add_replay(parser: Parser) -> None:
+    parser.splits = True
+    parser.add_argument("recording", metavar="FILE", help="a recording: ours, another's, or plain frames")
+    parser.add_argument("--match", choices=("exact", "shape", "order"), default="shape")
+    parser.add_argument("--speed", metavar="N", default="fast", help="real, fast (no waits), or a factor")
+    parser.add_argument("--as", dest="party", choices=("agent", "client"), default="agent")
+    parser.add_argument("--timeout", metavar="S", type=float, default=60.0, help="for each answer (60)")
+    parser.add_argument("--cwd", metavar="DIR", help="the folder that stands for the recorded one (this one)")
+    parser.add_argument("--json", action="store_true", help="the differences as JSON")
+    parser.set_defaults(command=[])
+
+
+def add_diff(parser: Parser) -> None:
+    parser.add_argument("first", metavar="A", help="a recording")
+    parser.add_argument("second", metavar="B", help="another")
+    parser.add_argument("--json", action="store_true", help="the differences as JSON")
+
+
+def add_chaos(parser: Parser) -> None:
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--profile", choices=("network", "process", "peer"), default="network")
+    parser.add_argument("--save", metavar="FILE", help="write down the faults that struck")
+    parser.add_argument("--script", metavar="FILE", help="do these faults instead of those of a seed")
+    parser.add_argument("--shrink", metavar="TEST", help="find the shortest script that makes this test fail")
+    parser.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")
+
+
+def add_translate(parser: Parser) -> None:
+    parser.add_argument("--client", metavar="DIALECT", type=parse_dialect, default="auto")
+    parser.add_argument("--agent", metavar="DIALECT", type=parse_dialect, default="auto")
+    parser.add_argument("--strict", action="store_true", help="end the conversation at the first loss")
+    parser.add_argument("--ledger", metavar="FILE", help="write what was lost or repaired, as JSON")
+    parser.add_argument("--cwd", metavar="DIR", help="the folder of sessions whose dialect names none")
+    parser.add_argument("--policy", metavar="FILE", help="rules for what a dialect cannot ask, and for files")
+    parser.add_argument(
+        "--as-written",
+        action="store_true",
+        help="threads only: the directions that its document prints, not those of its code",
+    )
+    parser.add_argument(
+        "--credentials",
+        action="store_true",
+        help="give credentials of a login to any agent: in its environment, or at its login command",
+    )
+    parser.add_argument(
+        "--no-quirks", action="store_true", help="leave known deviations of real agents and clients alone"
+    )
+    parser.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")
+
+
+def add_dialect_explain(parser: Parser) -> None:
+    parser.add_argument("trace", metavar="TRACE", help="a recording; - for standard input")
+    add_json(parser)
+
+
+def add_dialect_list(parser: Parser) -> None:
+    add_json(parser)

@@ -1,0 +1,60 @@
+"""The options of `dragoman ssh`."""
+
+from __future__ import annotations
+
+from dragoman_app.cli.options.values import add_json, add_map, seconds
+from dragoman_app.cli.parser import Parser
+
+
+def add_ssh(parser: Parser) -> None:
+    parser.splits = True
+    parser.usage = "dragoman ssh [options] HOST [-- AGENT …]"
+    parser.add_argument("host", metavar="HOST", help="as ssh takes it; or ssh:HOST, docker:NAME, podman:NAME")
+    parser.add_argument("command", metavar="AGENT", nargs="*", help="the agent's command there, after --")
+    there = parser.add_argument_group("the agent there")
+    there.add_argument("--cwd", metavar="DIR", help="the folder that it starts in (the home there)")
+    there.add_argument(
+        "--env",
+        metavar="NAME[=VALUE]",
+        action="append",
+        default=[],
+        help="a variable to send along; none is sent else",
+    )
+    add_map(there)
+    there.add_argument(
+        "--keep",
+        metavar="SECONDS",
+        type=seconds(zero=False),
+        default=3600.0,
+        help="how long it goes on without a connection, and how long we try to come back (3600)",
+    )
+    there.add_argument(
+        "--decide",
+        choices=("policy", "client"),
+        default="policy",
+        help="who decides what it is lent: the policy here, which asks the client (the default), or the "
+        "client itself, if it is one of ours",
+    )
+    there.add_argument("--policy", metavar="FILE", help="rules that come before the user's own")
+    there.add_argument(
+        "--approve",
+        choices=("all", "reads", "none"),
+        help="ask nobody: what is allowed where no rule says anything",
+    )
+    way = parser.add_argument_group("the way there")
+    way.add_argument(
+        "--python", metavar="PROGRAM", help="the Python there (DRAGOMAN_REMOTE_PYTHON, or python3)"
+    )
+    way.add_argument(
+        "--pyz", metavar="FILE", help="bring this released dragoman.pyz along, for other systems"
+    )
+    way.add_argument("--ssh-config", metavar="FILE", help="for ssh, if not your own (DRAGOMAN_SSH_CONFIG)")
+    way.add_argument(
+        "--no-sharing", action="store_true", help="open a connection of its own, and leave none open"
+    )
+    rest = parser.add_argument_group("without an agent")
+    rest.add_argument("--status", action="store_true", help="say what of ours is there (the default)")
+    rest.add_argument(
+        "--remove", action="store_true", help="end every agent of ours there, and remove what we brought"
+    )
+    add_json(rest)

@@ -1,0 +1,197 @@
+"""`dragoman policy`: what agents may do; explains, lists and forgets rules.
+
+Exit status 1 means that something cannot be read or found, 2 a mistaken command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+import msgspec
+
+from dragoman.errors import LocalMistake
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman.schema.errors import SchemaError
+from dragoman.schema.v1.tool_call import TOOL_KINDS
+from dragoman.text.sanitize import sanitize_line
+from dragoman_app.apps.console import say, say_json
+from dragoman_app.apps.files import explain_error
+from dragoman_local.workspace.policy.act import Act, ActContext
+from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_file
+from dragoman_local.workspace.policy.commands import pattern_text
+from dragoman_local.workspace.policy.policy import Policy, PolicyLayer
+from dragoman_local.workspace.policy.policy_files import load_policy
+from dragoman_local.workspace.policy.policy_parser import PolicyError
+from dragoman_local.workspace.policy.policy_paths import policy_paths
+from dragoman_local.workspace.policy.remembered_rules import RememberedRules
+from dragoman_local.workspace.policy.rules import PolicyRule
+from dragoman_local.workspace.policy.shell import read_line
+
+
+class _Unclear(LocalMistake):
+    """The command line does not say what to explain."""
+
+
+def run_explain(args: argparse.Namespace) -> int:
+    try:
+        policy, setting = _policy(args)
+        act = _act(args, setting)
+    except _Unclear as error:
+        return _refuse(str(error), "see dragoman policy explain --help", status=2)
+    except LocalMistake as error:
+        return _refuse(str(error), "mend that file; `dragoman help policy` describes the language")
+    explanation = policy.explain(act)
+    decision = policy.decide(act)
+    if args.json:
+        parts = [{"command": c, "decision": d, "rules": list(steps)} for c, steps, d in explanation]
+        return _print_json({"decision": decision, "parts": parts})
+    say(f"{decision.outcome}: {sanitize_line(_act_text(act))}")
+    say(f"  rule: {sanitize_line(decision.rule)}\n  why:  {sanitize_line(decision.why)}")
+    for command, steps, part_decision in explanation:
+        if len(explanation) > 1:
+            say(
+                f"\n{part_decision.outcome}: {sanitize_line(command)}\n"
+                f"  rule: {sanitize_line(part_decision.rule)}"
+            )
+        for step in steps:
+            why = sanitize_line(step.objection or "speaks about it")
+            say(f"  {sanitize_line(step.rule)}: {step.decision}: {why}")
+    return 0
+
+
+def run_list(args: argparse.Namespace) -> int:
+    try:
+        policy, _ = _policy(args)
+    except LocalMistake as error:
+        return _refuse(str(error), "mend that file; `dragoman help policy` describes the language")
+    remembered_layer = PolicyLayer(name=policy_paths().remembered_file, rules=policy.remembered_rules)
+    if args.json:
+        layers = [_layer_fields(layer) for layer in policy.layers]
+        return _print_json(
+            {"layers": layers, "remembered": _layer_fields(remembered_layer), "approve": policy.approve}
+        )
+    for layer in policy.layers:
+        limits = " (not trusted: can only make things stricter)" if layer.only_stricter else ""
+        _print_layer(layer, limits)
+    if remembered_layer.rules:
+        _print_layer(remembered_layer, " (answers given for good; they answer what would be asked)")
+    if not policy.layers:
+        say(f"No rules yet. Yours would be in {policy_paths().policy}.")
+    defaults = [layer.default for layer in policy.layers if layer.default and not layer.only_stricter]
+    say(f"What no rule speaks about: {defaults[0] if defaults else 'ask'}")
+    if policy.approve is not None:
+        say(f"Nobody is asked: approve {policy.approve}")
+    return 0
+
+
+def run_forget(args: argparse.Namespace) -> int:
+    line, path = args.line, policy_paths().remembered_file
+    try:
+        was_forgotten = RememberedRules(path).forget(line)
+    except (OSError, PolicyError) as error:
+        return _refuse(explain_error(error), f"look at {path}")
+    if not was_forgotten:
+        return _refuse(f"no rule begins in line {line} of {path}", "dragoman policy list shows the lines")
+    say(f"Forgotten. It will be asked again. ({path})")
+    return 0
+
+
+def _policy(args: argparse.Namespace) -> tuple[Policy, ActContext]:
+    root = os.path.realpath(args.cwd)
+    policy = load_policy(roots=[root], file=args.policy, approve=args.approve)
+    return policy, ActContext(agent=getattr(args, "agent", ""), roots=(root,), home=policy_paths().home)
+
+
+def _act(args: argparse.Namespace, setting: ActContext) -> Act:
+    if args.request is not None:
+        return _from_request(args.request, setting)
+    kind = args.kind or (args.tool if args.tool in TOOL_KINDS else None)
+    if kind is not None and kind not in TOOL_KINDS:
+        raise _Unclear(f"{kind!r} is no kind of tool; known are {', '.join(sorted(TOOL_KINDS))}")
+    if args.command is None and args.tool is None and not args.path:
+        raise _Unclear("nothing to explain: give --command, --tool, --path or --request")
+    if args.method in ("fs/read", "fs/write"):
+        if len(args.path) != 1:
+            raise _Unclear(f"{args.method} needs exactly one --path")
+        path = os.path.join(setting.roots[0], args.path[0])
+        return act_of_file("write" if args.method == "fs/write" else "read", os.path.realpath(path), setting)
+    call = v1.ToolCallUpdate(
+        tool_call_id="explained",
+        kind=kind or "other",
+        name=args.tool if args.tool != kind else None,
+        locations=[v1.ToolCallLocation(path=path) for path in args.path],
+    )
+    act = act_of_call(call, setting)
+    script = read_line(args.command) if args.command is not None else act.script
+    method = "terminal" if args.method == "terminal" else "permission"
+    return msgspec.structs.replace(act, script=script, method=method)
+
+
+def _from_request(path: str, setting: ActContext) -> Act:
+    try:
+        if path == "-":
+            text = sys.stdin.buffer.read()
+        else:
+            with open(path, "rb") as file:
+                text = file.read()
+    except OSError as error:
+        raise PolicyError(path, 0, f"cannot be read: {error.strerror}") from None
+    try:
+        frame = msgspec.json.decode(text)
+        params = frame.get("params", frame) if isinstance(frame, dict) else frame
+        request = read(msgspec.json.encode(params), v1.RequestPermissionRequest)
+    except (msgspec.DecodeError, SchemaError) as error:
+        raise PolicyError(path, 0, f"is no permission request: {error}") from None
+    return act_of_call(request.tool_call, setting, session_id=request.session_id)
+
+
+def _act_text(act: Act) -> str:
+    if act.script is not None:
+        return act.script.text
+    return " ".join([*sorted(act.kinds), *filter(None, [act.tool]), *act.paths])
+
+
+def _print_layer(layer: PolicyLayer, limits: str) -> None:
+    say(f"{sanitize_line(layer.name)}{limits}")
+    for rule in layer.rules:
+        name = f"  # {sanitize_line(rule.name)}" if rule.name else ""
+        say(f"  {rule.line:>4}  {rule.decision:<5} {sanitize_line(_conditions(rule))}{name}")
+    print()
+
+
+def _conditions(rule: PolicyRule) -> str:
+    conditions: list[tuple[str, Sequence[str]]] = [
+        *(("agent", rule.agent), ("method", rule.method), ("kind", rule.kind), ("tool", rule.tool)),
+        *(("project", rule.project), ("folder", rule.folder), ("path", rule.path)),
+        *(("command", [pattern_text(words) for words in rule.command]), ("line", rule.command_line)),
+    ]
+    words = [f"{key} {' | '.join(values)}" for key, values in conditions if values]
+    if rule.unreadable:
+        words.append("also commands that cannot be read")
+    return "; ".join(words) or "everything"
+
+
+def _layer_fields(layer: PolicyLayer) -> dict[str, object]:
+    return {
+        "file": layer.name,
+        "onlyStricter": layer.only_stricter,
+        "default": layer.default,
+        "rules": [
+            {"line": rule.line, "decision": rule.decision, "name": rule.name, "conditions": _conditions(rule)}
+            for rule in layer.rules
+        ],
+    }
+
+
+def _print_json(data: object) -> int:
+    say_json(data)
+    return 0
+
+
+def _refuse(what: str, next_step: str, *, status: int = 1) -> int:
+    say(f"dragoman policy: {sanitize_line(what)}\nTo go on: {next_step}.", file=sys.stderr)
+    return status

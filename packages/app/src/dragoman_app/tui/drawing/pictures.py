@@ -1,0 +1,161 @@
+"""A picture of an agent, in a terminal: as the terminal draws it, half blocks of two colours each, or a line
+that names it.
+
+Pixels need the extra `pictures`. A picture is an agent's, hence hostile: its kind, bytes and pixels are
+bounded before anything is unpacked, and what cannot be read is named.
+
+iTerm2's own protocol comes first (`inline_images.py`), where the terminal says that it has it. The library
+for the others asks the terminal what it can when it is imported, which must be before the screen takes the
+terminal over: `prepare_pictures` does that, and without it there are none.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.util import find_spec
+from io import BytesIO
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from textual.content import Content
+from textual.widget import Widget
+
+from dragoman.text.sanitize import sanitize_line
+from dragoman_app.tui.drawing.inline_images import (
+    InlinePicture,
+    InlineTerminal,
+    does_tmux_pass,
+    find_inline_terminal,
+)
+from dragoman_app.tui.text.lines import hanging, line, plain
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
+MOST_BYTES: Final = 20 * 1024 * 1024
+MOST_PIXELS: Final = 40_000_000
+"""Of the picture itself: a small file can unpack to any size."""
+
+ROWS: Final = 16
+"""Lines of a picture in the conversation."""
+
+COLUMNS: Final = 64
+
+HALF: Final = "▀"
+
+
+@lru_cache(maxsize=1)
+def has_pixels() -> bool:
+    """Whether pictures can be unpacked here."""
+    return find_spec("PIL") is not None
+
+
+def draw_picture(
+    mime_type: str, data: str, width: int, *, rows: int = ROWS, columns: int = COLUMNS, coloured: bool = True
+) -> list[Content]:
+    """The picture in so many lines at most, below a line that names it; that line alone without colours."""
+    image = open_picture(data) if coloured else None
+    words = sanitize_line(describe_picture(mime_type, data, image))
+    name = hanging(plain(words, "dim"), width, plain("▣ ", "dim"))
+    if image is None:
+        return name
+    return [*name, *(Content("  ") + row for row in half_blocks(image, min(width - 2, columns), rows))]
+
+
+def describe_picture(mime_type: str, data: str, image: Image | None = None) -> str:
+    """What it is, in a few words."""
+    size = len(data) * 3 // 4
+    parts = [f"picture, {mime_type}", f"{size / 1024:,.0f} kB" if size >= 1024 else f"{size} bytes"]
+    if image is not None:
+        parts.append(f"{image.width}×{image.height}")
+    elif not has_pixels():
+        parts.append("pip install 'dragoman[pictures]' shows it")
+    return ", ".join(parts)
+
+
+def open_picture(data: str) -> Image | None:
+    """The picture, not unpacked yet; None if it is none that we show."""
+    if not has_pixels() or len(data) > MOST_BYTES * 4 // 3:
+        return None
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)  # else it writes over the screen
+            image = Image.open(BytesIO(base64.b64decode(data, validate=True)), formats=FORMATS)
+    except (ValueError, OSError, SyntaxError, Image.DecompressionBombWarning, Image.DecompressionBombError):
+        return None
+    return image if 0 < image.width * image.height <= MOST_PIXELS else None
+
+
+def half_blocks(image: Image, columns: int, rows: int) -> list[Content]:
+    """Each cell is two pixels, one above the other. Nothing if the picture turns out to be broken."""
+    columns, rows = max(columns, 1), max(rows, 1)
+    try:
+        small = image.convert("RGBA")
+        small.thumbnail((columns, rows * 2))
+        pixels = small.load()
+        width, height = small.size
+    except (OSError, ValueError, SyntaxError, MemoryError):  # it was cut off, or lied about itself
+        return []
+    if pixels is None:
+        return []
+
+    def colours(y: int) -> Iterator[str]:
+        for x in range(width):
+            above = _colour(pixels[x, y])
+            below = _colour(pixels[x, y + 1]) if y + 1 < height else ""
+            yield f"{above} on {below}" if below else above
+
+    return [
+        line([(HALF * len(list(cells)), style) for style, cells in groupby(colours(y))])
+        for y in range(0, height, 2)
+    ]
+
+
+def _colour(pixel: object) -> str:
+    """On black, as far as it can be seen through."""
+    assert isinstance(pixel, tuple)
+    red, green, blue, alpha = pixel
+    return "#{:02x}{:02x}{:02x}".format(*(part * alpha // 255 for part in (red, green, blue)))
+
+
+_inline_terminal: InlineTerminal | None = None
+"""A terminal that takes files, once it was looked for."""
+
+
+def prepare_pictures() -> None:
+    """Find out what the terminal can, as far as libraries are installed."""
+    global _inline_terminal
+    _inline_terminal = find_inline_terminal(os.environ, does_tmux_pass) if has_pixels() else None
+    if _inline_terminal is None and find_spec("textual_image") is not None:
+        # It warns, with a traceback, of terminals that do not tell how large their letters are.
+        logging.getLogger("textual_image").setLevel(logging.ERROR)
+        import textual_image.widget  # noqa: F401  # the import asks
+
+
+def native_picture(data: str) -> Widget | None:
+    """A widget that lets the terminal draw it; None if it is broken, or nothing was prepared."""
+    is_prepared = _inline_terminal is not None or "textual_image.widget" in sys.modules
+    if not is_prepared or (image := open_picture(data)) is None:
+        return None
+    try:
+        return _picture_widget(image.convert("RGBA"))
+    except (OSError, ValueError, SyntaxError, MemoryError):  # it was cut off, or lied about itself
+        return None
+
+
+def _picture_widget(image: Image) -> Widget:
+    if _inline_terminal is not None:
+        return InlinePicture(image, _inline_terminal, classes="picture")
+    from textual_image.widget import Image as LibraryImage
+
+    widget: Widget = LibraryImage(image, classes="picture")
+    return widget

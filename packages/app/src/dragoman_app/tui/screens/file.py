@@ -1,0 +1,169 @@
+"""A file, read only: its lines with numbers and colours, one of them marked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.highlight import guess_language, highlight
+from textual.widgets import Input, Static
+
+from dragoman.text.sanitize import sanitize, sanitize_line
+from dragoman_app.tui.drawing.status import short_path
+from dragoman_app.tui.ports import FileText
+from dragoman_app.tui.screens.dialog import Dialog
+from dragoman_app.tui.text.find import highlight_words
+from dragoman_app.tui.text.lines import cut, hanging, plain
+from dragoman_app.tui.widgets.lines_view import LinesView
+
+HIGHLIGHT_CHARACTERS: Final = 300_000
+"""Characters of a file that are coloured; a thread does it, and more would keep the screen waiting."""
+
+
+class FileScreen(Dialog[bool]):
+    """Shows it until it is closed."""
+
+    DEFAULT_CSS = """
+    FileScreen {
+        & > .dialog { height: 100%; max-width: 100%; margin: 0; background: $background; }
+        & #words { border: none; height: 1; padding: 0; display: none; }
+        & #note { height: auto; color: $text-warning; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("q", "leave", "Close"),
+        ("g", "edge(-1)", "To the beginning"),
+        ("G", "edge(1)", "To the end"),
+        ("slash", "find", "Search"),
+        ("n", "next(1)", "The next"),
+        ("N", "next(-1)", "The one before"),
+    ]
+
+    def __init__(self, file: FileText, *, line: int = 0, cwd: str = "") -> None:
+        super().__init__()
+        self.file = file
+        self._line = line
+        self._cwd = cwd
+        text = sanitize(file.text.replace("\r\n", "\n")).expandtabs(4)
+        self._lines = Content(text.removesuffix("\n")).split("\n", allow_blank=True)
+        self._words = ""
+        self._tops: list[int] = []  # the row on the screen with which each line begins
+
+    def compose(self) -> ComposeResult:
+        dialog = Vertical(classes="dialog")
+        near = self.file.path.removeprefix(f"{self._cwd}/") if self._cwd else self.file.path
+        dialog.border_title = Content(cut(short_path(near), max(10, self.app.size.width - 12)))
+        dialog.border_subtitle = "read only · / searches · g G ends · esc closes"
+        with dialog:
+            yield Static(Content(self._note), id="note")
+            yield LinesView(self._draw, id="file")
+            yield Input(id="words", placeholder="search", compact=True)
+
+    @property
+    def _note(self) -> str:
+        notes = []
+        if not self.file.is_whole:
+            last = self.file.first + len(self._lines) - 1
+            notes.append(f"The file is large: these are lines {self.file.first:,} to {last:,}.")
+        if self.file.is_covered:
+            notes.append("What looks like a secret is covered.")
+        return " ".join(notes)
+
+    def on_mount(self) -> None:
+        self.query_one("#note").display = bool(self._note)
+        self._view.focus()
+        self.call_after_refresh(self._go_to, self._line)
+        self._colour()
+
+    @property
+    def _view(self) -> LinesView:
+        return self.query_one("#file", LinesView)
+
+    @work(exclusive=True)
+    async def _colour(self) -> None:
+        text = "\n".join(line.plain for line in self._lines)
+        if len(text) <= HIGHLIGHT_CHARACTERS:
+            lines = await asyncio.to_thread(_highlight, text, self.file.path)
+            if len(lines) == len(self._lines):
+                self._lines = lines
+                self._redraw()
+
+    def _redraw(self) -> None:
+        y = self._view.scroll_offset.y
+        self._view.show(self._draw)
+        self._view.scroll_to(y=y, animate=False, force=True)
+
+    def _draw(self, width: int) -> Sequence[Content]:
+        last = self.file.first + len(self._lines) - 1
+        digits = len(str(last))
+        rows: list[Content] = []
+        self._tops = []
+        for number, content in enumerate(self._lines, self.file.first):
+            self._tops.append(len(rows))
+            is_marked = number == self._line
+            sign = "▶" if is_marked else " "
+            gutter = plain(f"{sign}{number:>{digits}} ", "reverse" if is_marked else "dim")
+            text = highlight_words(content, self._words)
+            rows += hanging(text.stylize("bold") if is_marked else text, width, gutter)
+        return rows
+
+    def _go_to(self, line: int) -> None:
+        """The line in the upper third, with some of what stands above it."""
+        at = line - self.file.first
+        if 0 <= at < len(self._tops):
+            y = max(0, self._tops[at] - self._view.size.height // 3)
+            self._view.scroll_to(y=y, animate=False, force=True)
+
+    def action_edge(self, side: int) -> None:
+        (self._view.scroll_home if side < 0 else self._view.scroll_end)(animate=False)
+
+    # Searching.
+
+    def action_find(self) -> None:
+        words = self.query_one("#words", Input)
+        words.display = True
+        words.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self._words = event.value.strip()
+        self._view.focus()
+        self.action_next(1)
+
+    def action_next(self, step: int) -> None:
+        """Mark the next line, or the one before, that has the words."""
+        words = self._words.casefold()
+        hits = [
+            number
+            for number, content in enumerate(self._lines, self.file.first)
+            if words and words in content.plain.casefold()
+        ]
+        if not hits:
+            self.app.notify(f"Nothing has “{sanitize_line(self._words)}”.", markup=False)
+            return
+        if step > 0:
+            self._line = next((number for number in hits if number > self._line), hits[0])
+        else:
+            self._line = next((number for number in reversed(hits) if number < self._line), hits[-1])
+        self._redraw()
+        self._go_to(self._line)
+
+    def action_leave(self) -> None:
+        words = self.query_one("#words", Input)
+        if words.display:  # one step after the other
+            words.display = False
+            self._words = ""
+            self._redraw()
+            self._view.focus()
+        else:
+            self.end(True)
+
+
+def _highlight(text: str, path: str) -> list[Content]:
+    content = highlight(text, language=guess_language(text[:2000], path), path=path)
+    return content.split("\n", allow_blank=True)

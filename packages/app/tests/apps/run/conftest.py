@@ -1,0 +1,28 @@
+"""One process for each worker runs the commands of this room as forks (`tests/fork_server.py`)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from tests.apps.run import run_process
+
+from tests import forks
+from tests.fork_server import ForkServer
+
+
+@pytest.fixture(autouse=True, scope="session")
+def fork_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    if sys.platform != "linux":
+        yield
+        return
+    run_process.fork_server = server = ForkServer(
+        *("dragoman_app.apps.run.drive", "dragoman_app.apps.run.command", "dragoman_app.apps.console"),
+        python=str(forks.interpreter(tmp_path_factory.mktemp("bin"))),
+    )
+    try:
+        yield
+    finally:
+        run_process.fork_server = None
+        server.close()

@@ -1,0 +1,101 @@
+"""A report for people: findings first, each with its frames and what to change, then the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dragoman.text.sanitize import sanitize_line
+from dragoman_check.official_kit import kit_ids
+from dragoman_check.report.model import STATUSES, CheckReport, PackResult, ReportPart
+from dragoman_check.verdict import Status, Verdict, Violation
+
+SHOWN = 3
+"""How many different findings of one requirement are shown; the rest is counted."""
+
+_ARROW = {"to_agent": "→ agent ", "to_client": "→ client"}
+_DETAILED: tuple[Status, ...] = ("failed", "warned", "recorded", "waived")
+
+
+def as_text(report: CheckReport, *, details: bool = False) -> str:
+    """`details` also names what passed, was not exercised and does not apply."""
+    return "\n".join(map(sanitize_line, _lines(report, details))) + "\n"
+
+
+def format_counts(counts: dict[Status, int]) -> str:
+    """`2 failed, 40 passed, 10 not exercised`."""
+    return (
+        ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]) or "nothing judged"
+    )
+
+
+def _lines(report: CheckReport, details: bool) -> Iterator[str]:
+    for part in report.parts:
+        yield from _part(report, part, details)
+    for pack in report.packs:
+        if pack.items:
+            yield from _pack(report, pack)
+    for complaint in report.complaints:
+        yield f"note: {complaint}"
+    if report.blocked_by:
+        yield f"BLOCKED: {report.blocked_by}"
+    for part in report.parts:
+        yield f"{_whom(part)}: {format_counts(part.counts)}"
+    if report.counts["not exercised"] or report.counts["blocked"]:
+        yield "What was not exercised or blocked is not known to be right."
+
+
+def distinct(verdict: Verdict) -> list[Violation]:
+    """One finding for each thing that is wrong: the same thing in twenty connections is read once."""
+    return list({(finding.rule, finding.why): finding for finding in reversed(verdict.findings)}.values())[
+        ::-1
+    ]
+
+
+def _whom(part: ReportPart) -> str:
+    return f"{part.side} {part.peer}".strip()
+
+
+def _part(report: CheckReport, part: ReportPart, details: bool) -> Iterator[str]:
+    for verdict in sorted(part.of(*_DETAILED), key=lambda verdict: STATUSES.index(verdict.status)):
+        yield from _verdict(report, part, verdict)
+        yield ""
+    if details:
+        for verdict in part.verdicts:
+            if verdict.status not in _DETAILED:
+                why = f" ({verdict.reason})" if verdict.reason else ""
+                yield f"{verdict.status}: {verdict.requirement} {verdict.level}: {verdict.text}{why}"
+        yield ""
+
+
+def _verdict(report: CheckReport, part: ReportPart, verdict: Verdict) -> Iterator[str]:
+    yield f"{verdict.status.upper()} {verdict.requirement} {verdict.level} ({part.side}): {verdict.text}"
+    if part.side == "agent" and (ids := kit_ids(verdict.requirement)):
+        yield f"  official kit: {', '.join(ids)}"
+    if verdict.reason:
+        yield f"  {'waived: ' if verdict.status == 'waived' else ''}{verdict.reason}"
+    findings = distinct(verdict)[:SHOWN]
+    for finding in findings:
+        yield from _finding(report, finding)
+    if verdict.broken > len(findings):
+        yield f"  … broken in {verdict.broken} of {verdict.places} places"
+    for fix in dict.fromkeys(finding.fix for finding in verdict.findings):
+        yield f"  change: {fix}"
+
+
+def _finding(report: CheckReport, finding: Violation) -> Iterator[str]:
+    yield f"  {finding.why} [{finding.rule}]"
+    for excerpt in report.evidence(finding):
+        line = report.line_of(finding.connection, excerpt.number)
+        where = f"{report.name_of(finding.connection)}{f':{line}' if line else ''}"
+        arrow = _ARROW[excerpt.direction]
+        yield f"    {where} frame {excerpt.number} {arrow} {excerpt.at:8.3f} s  {excerpt.text}"
+
+
+def _pack(report: CheckReport, pack: PackResult) -> Iterator[str]:
+    yield f"{pack.name} ({pack.side}): {pack.about}"
+    for item in pack.items:
+        share = f" ({item.exercised_count} of {len(item.requirements)} seen)" if item.requirements else ""
+        why = f": {item.reason}" if item.reason else ""
+        where = f" ({report.name_of(item.connection)} frame {item.frames[0]})" if item.frames else ""
+        yield f"  {item.status:<14} {item.says}{share}{why}{where}"
+    yield ""

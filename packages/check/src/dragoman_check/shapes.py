@@ -1,0 +1,127 @@
+"""Whether a frame has the shape that the schema gives its method: strictly, as whoever writes must have it.
+
+What a lenient reader would forgive is an error here: a missing member, a wrong type, a value that an
+enumeration does not know. Members that the schema does not know are allowed, as it allows them. Nothing that
+a peer said is repeated, only where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Literal
+
+import msgspec
+
+from dragoman.schema.codec import examine
+from dragoman.schema.errors import SchemaError
+from dragoman.schema.lenient import Deviation
+from dragoman.schema.method import Kind, Method, MethodTable, Receiver
+from dragoman.schema.v1.methods import METHODS as FIRST
+from dragoman_check.conversation import Conversation, Exchange
+from dragoman_check.recording import Frame
+
+DEVIATIONS: dict[str, str] = {
+    "unknown field": "",
+    "null": "",  # every reader is told to take it for absent
+    "unknown member": "is a value that the schema does not know",
+    "bad value": "is of the wrong type",
+    "bad item": "is of the wrong type, and would be left out of its list",
+    "other name": "goes by another name than the schema gives it",
+    "surrogate": "holds half of a surrogate pair, which is no text",
+}
+"""What a lenient reader forgives, and what is said about it; nothing for what anybody may do."""
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """What is wrong at one place of a frame."""
+
+    path: str
+    """Within params or result: `$.update.status`."""
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.why}"
+
+
+class FrameReading(msgspec.Struct, frozen=True):
+    """How a reader gets on with a frame."""
+
+    refusal: Shape | None = None
+    """Why no reader takes it, however lenient."""
+    forgiven: tuple[Deviation, ...] = ()
+    """What a lenient reader forgives, also what anybody may do."""
+
+
+def shape_errors(frame: Frame, conversation: Conversation) -> list[Shape]:
+    """What is wrong with the params of a request or notification, or with the result of an answer. Empty for
+    what is right, for errors, and for what the protocol does not define.
+    """
+    reading = read_frame(frame, conversation)
+    return [reading.refusal] if reading.refusal else list(_serious(reading.forgiven))
+
+
+def read_frame(frame: Frame, conversation: Conversation) -> FrameReading:
+    """Found out once for each frame."""
+    return conversation.compute_once(("reading", frame.number), lambda: _read_frame(frame, conversation))
+
+
+def _read_frame(frame: Frame, conversation: Conversation) -> FrameReading:
+    if frame.is_answer:
+        exchange = exchanges_by_answer(conversation).get(frame.number)
+        if exchange is None or not exchange.has_result:
+            return FrameReading()
+        method = method_of(exchange.request, conversation)
+        return FrameReading() if method is None else _read_value(frame.message["result"], method.result)
+    method = method_of(frame, conversation)
+    return FrameReading() if method is None else _read_value(frame.message.get("params"), method.params)
+
+
+def method_of(frame: Frame, conversation: Conversation) -> Method | None:
+    """The row of the method table for a request or notification, if the protocol has it in this direction."""
+    receiver: Receiver = "agent" if frame.direction == "to_agent" else "client"
+    kind: Kind = "request" if frame.is_request else "notification"
+    return table_of(conversation).get(frame.method, kind=kind, receiver=receiver)
+
+
+def table_of(conversation: Conversation) -> MethodTable:
+    """Whoever agrees on a version that does not exist speaks the first one."""
+    return table(2 if conversation.version == 2 else 1)
+
+
+def exchanges_by_answer(conversation: Conversation) -> dict[int, Exchange]:
+    """Exchanges by the number of their answer."""
+    return conversation.compute_once(
+        "exchanges by answer",
+        lambda: {
+            exchange.answer.number: exchange
+            for exchange in conversation.exchanges
+            if exchange.answer is not None
+        },
+    )
+
+
+@cache
+def table(version: Literal[1, 2]) -> MethodTable:
+    """The methods of a version."""
+    if version == 2:
+        from dragoman.schema.v2.methods import METHODS as SECOND
+
+        return SECOND
+    return FIRST
+
+
+def _read_value(value: object, kind: object) -> FrameReading:
+    raw = b"{}" if value is None else msgspec.json.encode(value)
+    try:
+        _, deviations = examine(raw, kind)
+    except SchemaError as error:
+        return FrameReading(refusal=Shape(error.path, error.reason))
+    return FrameReading(forgiven=tuple(deviations))
+
+
+def _serious(deviations: Iterable[Deviation]) -> Iterator[Shape]:
+    for deviation in deviations:
+        why = DEVIATIONS[deviation.kind]
+        if why:
+            yield Shape(deviation.path, why)

@@ -1,0 +1,126 @@
+"""Going through what a frame says in the words of the protocol.
+
+What is free in form is left out: `_meta`, the input and output of tools, data of errors, what a user filled
+into a form, and everything about methods that the protocol does not define. Frames may be nested as deeply as
+they like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from importlib import import_module
+from typing import NamedTuple
+
+import msgspec
+
+from dragoman.wire.envelope import Json, JsonObject
+from dragoman_check.conversation import Conversation
+from dragoman_check.manifest import Side
+from dragoman_check.recording import Frame
+from dragoman_check.replies import frames_from
+from dragoman_check.rule import Observation
+from dragoman_check.shapes import exchanges_by_answer, method_of
+
+FREE = frozenset({"_meta", "rawInput", "rawOutput", "data", "requestedSchema", "env", "headers", "values"})
+"""Members whose insides are nobody's business."""
+
+BOUNDS: dict[str, tuple[int, int]] = {
+    "protocolVersion": (0, 2**16 - 1),
+    "line": (0, 2**32 - 1),
+    "limit": (0, 2**32 - 1),
+    "exitCode": (0, 2**32 - 1),
+    "used": (0, 2**64 - 1),
+    "size": (0, 2**64 - 1),
+    "outputByteLimit": (0, 2**64 - 1),
+}
+"""The least and the largest number under each name."""
+
+PATHS = frozenset({"cwd", "path", "additionalDirectories"})
+"""Members that hold a path, or a list of them."""
+
+KINDS = frozenset({"sessionUpdate", "stopReason", "outcome", "kind", "status"})
+"""Members whose values are words of the protocol."""
+
+NOTED = frozenset(BOUNDS) | PATHS | KINDS
+
+
+class Member(NamedTuple):
+    """One member of an object, and where it stands: `params.update.content`."""
+
+    path: str
+    name: str
+    value: Json
+
+
+def observe_values(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iterator[Observation]:
+    """For each frame, an empty text if it is right."""
+    for frame in frames:
+        text = why(frame)
+        yield Observation(not text, (frame.number,), text)
+
+
+def protocol_value(frame: Frame, conversation: Conversation) -> Json:
+    """The params or the result, if the protocol defines its method; else None."""
+    if frame.is_answer:
+        exchange = exchanges_by_answer(conversation).get(frame.number)
+        if exchange is None or not exchange.has_result or method_of(exchange.request, conversation) is None:
+            return None
+        # What a user filled in has names that the form gave it.
+        is_form = exchange.method == "elicitation/create"
+        return None if is_form or exchange.method == "mcp/message" else frame.message.get("result")
+    if method_of(frame, conversation) is None or frame.method == "mcp/message":
+        return None
+    return frame.message.get("params")
+
+
+def members(value: object) -> Iterator[Member]:
+    """All members at any depth, but not inside of what is free in form."""
+    for path, fields in objects(value):
+        for name, inner in fields.items():
+            yield Member(path, name, inner)
+
+
+def objects(value: object) -> Iterator[tuple[str, JsonObject]]:
+    """All objects at any depth, the outermost first, but not inside of what is free in form."""
+    stack: list[tuple[str, Json]] = [("$", value)]
+    while stack:
+        path, node = stack.pop()
+        if type(node) is list:
+            stack += [(f"{path}[]", item) for item in reversed(node) if type(item) in (dict, list)]
+        elif type(node) is dict:
+            yield path, node
+            inside = [
+                name for name, inner in node.items() if type(inner) in (dict, list) and name not in FREE
+            ]
+            stack += [(f"{path}.{name}", node[name]) for name in reversed(inside)]
+
+
+def noted_members(conversation: Conversation, side: Side) -> list[tuple[Frame, Member]]:
+    """Every member that any rule about single members looks at, in what a side says; found out once."""
+    return conversation.compute_once(("noted_members", side), lambda: list(_find_members(conversation, side)))
+
+
+def _find_members(conversation: Conversation, side: Side) -> Iterator[tuple[Frame, Member]]:
+    for frame in frames_from(conversation, side):
+        for member in members(protocol_value(frame, conversation)):
+            if member.name in NOTED or "_" in member.name:
+                yield frame, member
+
+
+@cache
+def names() -> frozenset[str]:
+    """The names of all members that the schema knows, of both versions."""
+    names: set[str] = set()
+    for package in ("dragoman.schema.v1", "dragoman.schema.v2"):
+        module = import_module(package)
+        for name in module.__all__:
+            kind = getattr(module, name)
+            if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+                names |= set(kind.__struct_encode_fields__)
+    return frozenset(names)
+
+
+def camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part[:1].upper() + part[1:] for part in rest)

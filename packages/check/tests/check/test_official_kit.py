@@ -1,0 +1,71 @@
+"""Ids of the official test kit beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.check.conversations import agent, client, make_recording
+
+from dragoman_app.cli import main
+from dragoman_app.cli.recordings import write_recording
+from dragoman_check.manifest import requirements
+from dragoman_check.official_kit import ABSENT, JUDGED_OTHERWISE, KIT_IDS, kit_ids
+
+AREAS = {
+    "TRANSPORT": 2,
+    "JSONRPC": 5,
+    "INIT": 4,
+    "SCHEMA": 2,
+    "SESSION": 2,
+    "PROMPT": 3,
+    "CANCEL": 2,
+    "LOAD": 3,
+    "RESUME": 2,
+    "LIST": 2,
+    "DELETE": 2,
+    "CLOSE": 2,
+    "ADDDIRS": 1,
+    "MODES": 2,
+    "CONFIG": 3,
+    "PROMPTCAP": 3,
+    "AUTH": 5,
+    "CLIENTCAP": 3,
+    "EXT": 1,
+    "META": 1,
+    "ERROR": 1,
+    "SHUTDOWN": 1,
+    "STDERR": 1,
+    "INFO-PARSE": 1,
+    "INFO-INVALIDREQ": 1,
+    "INFO-UNKNOWNSESSION": 1,
+}
+"""The areas of the kit's suite for version 1, and how many requirements each has."""
+
+KIT = {f"ACP-{area}-{number:03}" for area, count in AREAS.items() for number in range(1, count + 1)}
+
+
+def test_every_requirement_of_the_kit_has_counterparts_here_or_a_reason() -> None:
+    ours = {ident for ids in KIT_IDS.values() for ident in ids}
+    assert len(KIT) == 56
+    assert ours | ABSENT.keys() == KIT
+    assert not ours & ABSENT.keys()
+    assert JUDGED_OTHERWISE.keys() <= ours
+
+
+def test_ids_stand_beside_requirements_that_bind_agents() -> None:
+    for name in KIT_IDS:
+        assert "agent" in requirements()[name].sides, name
+    assert kit_ids("WS-01") == ()
+
+
+def test_a_report_and_an_explanation_name_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    prompt = client("session/prompt", {"sessionId": "s", "prompt": []}, id=1)
+    answer = agent(result={"stopReason": "bored"}, id=1)
+    write_recording(tmp_path / "r.ndjson", make_recording(prompt, answer), title="a test")
+    assert main(["check", "trace", str(tmp_path / "r.ndjson")]) == 1
+    assert "FAILED TURN-04 SCHEMA (agent)" in (text := capsys.readouterr().out)
+    assert "official kit: ACP-PROMPT-001" in text
+    assert main(["check", "explain", "EXT-07"]) == 0
+    text = capsys.readouterr().out
+    assert "ACP-EXT-001 of the official test kit: the kit is content with any answer" in text

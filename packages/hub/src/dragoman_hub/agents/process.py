@@ -1,0 +1,805 @@
+"""One process of an agent, from its start to its end, and the sessions that it knows.
+
+Frames of the agent are sorted by session and given to it; what it asks beyond any session is answered here.
+Calls of the hub's own have ids of the hub, and an end: their answer, their deadline, or the agent's. Frames
+are acknowledged when every session that had a part of them has stored it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import groupby
+from secrets import randbits
+from typing import Any
+
+from msgspec import UNSET, Raw, UnsetType
+
+from dragoman.core.connection import Connection
+from dragoman.errors import AgentFailed, CallFailed, LinkClosed
+from dragoman.runtime.budget import ByteBudget
+from dragoman.schema.own_names import METHOD, UNREADABLE, may_hold, stripped
+from dragoman.schema.v1.methods import METHODS
+from dragoman.schema.waits import bound
+from dragoman.wire import (
+    ErrorObject,
+    Failure,
+    MalformedFrame,
+    Notification,
+    Request,
+    Response,
+    decode,
+    encode,
+    error_object,
+    failure,
+    notification,
+    request,
+)
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, NAMES
+from dragoman.wire.envelope import Id
+from dragoman.wire.glance import glance
+from dragoman_hub.agents.channel import AgentChannel
+from dragoman_hub.agents.end import AgentEnd, AgentSecrets, StderrLines
+from dragoman_hub.agents.invalid_frames import InvalidFrames
+from dragoman_hub.agents.refusals import Refusals
+from dragoman_hub.agents.sessionless import SessionlessNotifications
+from dragoman_hub.engine.agent_answers import CALL_SECONDS, answer_within, nobody
+from dragoman_hub.engine.bounds import MIB, PIPE_BYTES
+from dragoman_hub.engine.live_session import LiveSession
+from dragoman_hub.engine.ports import Receipt
+from dragoman_hub.session.events import BroughtBack
+from dragoman_hub.session.frames import (
+    BlockLines,
+    encode_json,
+    no_result,
+    passable,
+    session_of,
+    sessions_of,
+    with_session_id,
+)
+from dragoman_hub.session.state import SessionState
+
+log = logging.getLogger(__name__)
+
+EARLY = 20_000
+EARLY_BYTES = 4 * MIB
+"""Messages about sessions that are being made, and their bytes; more than a few, nobody sends. The line is
+not paused for them: the answer that makes the session comes behind them.
+"""
+
+EARLY_SECONDS = 15.0
+"""How long a request about a session that is being made waits. The agent may wait for its answer before it
+says which session it is, and then neither would ever come.
+"""
+
+UNKNOWN_NAMES = 1000
+"""Names that are no sessions of ours and are remembered as such, so that the journal is not asked for each
+frame; of more, no agent speaks by mistake.
+"""
+
+ABANDONED_NAMES = 10_000
+"""Sessions that an agent was told to close and that are remembered; it is done with older ones."""
+
+LOOKING = "sessions are looked for"
+"""Why an agent is not read for a moment."""
+
+REFUSED_BYTES = MIB
+"""Refusals that an agent may leave unread before it is not read either."""
+
+UNREAD_BYTES = 4 * PIPE_BYTES
+"""An agent with more than this to take has to read before it can be expected to go on."""
+
+
+SAID_STREAMS = 64
+"""Streams of which a number is kept although the agent's host has it."""
+
+
+class AgentProcess:
+    """Made by the pool, which hears of its end through `on_end`."""
+
+    last_frame = 0
+    """The number of the last frame that we had from it."""
+    is_dismissed = False
+    """Whether we have ended it ourselves, because nobody needs it."""
+    _acknowledged_frame = 0  # frames up to this one are not said again
+    _most_said = SAID_STREAMS  # how many numbers are kept before those that its host has are dropped
+    _refused_bytes = 0  # bytes of refusals since it has last taken everything
+    _is_leaving = False  # the hub stops, or the process has ended: no session is looked for any more
+
+    def __init__(
+        self,
+        agent: str,
+        channel: AgentChannel,
+        *,
+        survives: bool,
+        origin: int = 0,
+        on_end: Callable[[AgentProcess], None],
+        find: Callable[[AgentProcess, str], Awaitable[None]],
+        secrets: Iterable[str] = (),
+        invalid: InvalidFrames | None = None,
+        is_interpreted: bool = False,
+    ) -> None:
+        """`secrets` are values of the agent's environment that nobody is shown; `invalid` counts its lines
+        that are no messages; `is_interpreted` as in `AgentSpec`.
+        """
+        self.agent = agent
+        self.channel = channel
+        self.process_id = origin + channel.pid
+        """Tells it from every other process of its agent, on this machine and others."""
+        self.survives = survives
+        """Whether the process outlives the hub, so that numbers of its frames mean something to the next."""
+        self.initialize_result: dict[str, Any] = {}
+        """What it answered to `initialize`."""
+        self.sessions: dict[str, LiveSession] = {}  # by the agent's own ids
+        self.own_ids: dict[str, str] = {}  # ids of the hub's sessions that it knows → its own ids for them
+        self.abandoned_ids: dict[str, None] = {}
+        """Sessions, by its own ids, that were given up while it worked for them: what it says of them is
+        heard by nobody, so that it cannot go on with them as if nothing had been.
+        """
+        self.start_time = time.time()
+        self.used = asyncio.get_running_loop().time()
+        self.over = ""
+        """Why it has ended; empty while it runs."""
+        self.end: AgentEnd | None = None
+        """How it has ended; None while it runs."""
+        self._stderr = StderrLines(AgentSecrets(secrets))
+        self._last_said: dict[str, int] = {}  # numbers of the last frames that its host may not have
+        self._closed_streams: set[str] = set()  # those of which its host forgets the numbers, but not yet
+        # Ids are unlike those of earlier hubs, also if somebody has set the clock back: the process may have
+        # kept requests of those. A prompt has its session, any other call a future.
+        self._connection: Connection[asyncio.Future[Raw] | LiveSession] = Connection(first_id=randbits(50))
+        self._receipts: deque[Receipt] = deque()
+        self._kept_answers: dict[Id, tuple[int, Receipt] | None] = {}  # see `keep_answer`
+        self._invalid = InvalidFrames(agent) if invalid is None else invalid
+        self._is_interpreted = is_interpreted
+        self._full: set[object] = set()  # whoever cannot take more now
+        self._lent: set[object] = set()  # those among them that count requests which we carry out
+        self._untaken: list[tuple[ByteBudget, int]] = []  # what its pipe has not taken, and who is charged
+        self._refusals = Refusals(channel.taken_numbers)
+        self._draining: asyncio.Task[None] | None = None
+        self._early: dict[str, list[tuple[bytes, int, Receipt]]] = {}  # by session
+        self._making = self._early_count = self._early_bytes = 0
+        self._on_end = on_end
+        self._sessionless = SessionlessNotifications(agent, self.sessions)
+        self._find = find
+        # Sessions that were looked for and perhaps not found, with the last frame of each that is stored.
+        self._unknown: dict[str, int] = {}
+        self._looking: set[str] = set()  # those that are being looked for
+        self._seeking: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        self.channel.start(self)
+
+    # What we say.
+
+    def next_id(self) -> int:
+        return self._connection.next_id()
+
+    def say(self, session: LiveSession, frame: bytes, sequence: int) -> None:
+        """Give the agent a frame that is stored in the session's stream. The session is charged for it until
+        the agent's pipe has taken it.
+        """
+        own = self.own_ids.get(session.id, session.id)
+        wire_frame = frame if own == session.id else with_session_id(frame, own)
+        number = session.state.taken_before + sequence
+        if self.survives:  # nobody counts them else
+            self._remember_number(session.stream, number)
+        self._write(wire_frame + b"\n", stream=session.stream, last=number)
+        self._untaken.append((session.bounds.answers, len(frame)))
+        self._watch_pipe()
+
+    def _remember_number(self, stream: str, number: int) -> None:
+        self._last_said[stream] = number
+        self._closed_streams.discard(stream)
+
+    def forget_numbers(self, stream: str) -> None:
+        """The journal says that the process was told to close the session: no hub says again what is in its
+        stream so far. The process's host forgets the numbers once it has taken all of it.
+        """
+        if self.has_unheard(stream):
+            self._closed_streams.add(stream)
+        else:
+            self._last_said.pop(stream, None)
+            self.channel.forget(stream)
+
+    def last_number(self, stream: str) -> int:
+        """The last number that the process was given, or is about to be given, of a stream of this name."""
+        return max(self.channel.taken_numbers.get(stream, 0), self._last_said.get(stream, 0))
+
+    def last_taken(self, state: SessionState) -> int:
+        """The last entry of the session's stream that it was given, by whichever hub."""
+        return self.channel.taken_numbers.get(state.id, 0) - state.taken_before
+
+    def has_unheard(self, stream: str) -> bool:
+        """Whether something that was said of a stream may not have reached it yet."""
+        return self._last_said.get(stream, 0) > self.channel.taken_numbers.get(stream, 0)
+
+    async def wait_until_taken(self, stream: str) -> None:
+        """Until its host has all that was said of a stream. Raises `LinkClosed` if it never will."""
+        await self.channel.wait_until_taken(stream, self._last_said.get(stream, 0))
+
+    def refuse(self, request_ids: Iterable[Id], error: ErrorObject, *, number: int, name: str = "") -> None:
+        """Answer requests that go no further. They are about the session that the agent calls `name`, and the
+        last of them is the frame `number`: its host keeps that until the frame is acknowledged, so that the
+        next hub does not answer again. These answers wait for nobody: an agent that leaves too many of them
+        unread is not read until it has taken them.
+        """
+        block = b"".join(failure(request_id, error) for request_id in request_ids)
+        self._write_refusal(block, name, number)
+        self._refused_bytes += len(block)
+        if self._refused_bytes > REFUSED_BYTES and self.is_behind:
+            self.hold(self)
+        self._watch_pipe()
+
+    def mark_answered(self, name: str, number: int) -> None:
+        """No hub answers requests about this session up to the frame `number`: the journal had the answers,
+        and is about to forget them.
+        """
+        if number > self._acknowledged_frame:
+            self._write_refusal(b"", name, number)
+
+    def _write_refusal(self, block: bytes, name: str, number: int) -> None:
+        stream = self._refusals.add(name, number) if self.survives else ""
+        if stream:
+            self._remember_number(stream, number)
+        self._write(block, stream=stream, last=number if stream else 0)
+
+    def skip_stored(self, own: str, number: int) -> None:
+        """What it says of this session up to the frame `number` is in the journal, with what came of it. The
+        session is closed, and is not known by its process.
+        """
+        self._unknown[own] = number
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it has much to read. Work for it waits then, but it is not kept from speaking: one that can
+        do one thing at a time would wait for us, and we for it.
+        """
+        return self.channel.pending > UNREAD_BYTES
+
+    def _watch_pipe(self) -> None:
+        """Free what the pipe has taken, now or when it has."""
+        if self.over or self.channel.pending <= PIPE_BYTES:
+            self._on_taken()
+            return
+        if self.is_behind:
+            for budget in list(self._lent & self._full):
+                self.release(budget)
+        if self._draining is None:
+            loop = asyncio.get_running_loop()
+            self._draining = loop.create_task(self._drain(), name="hub waits for an agent to read")
+
+    async def _drain(self) -> None:
+        try:
+            await self.channel.drain()
+        except LinkClosed:
+            pass  # what it has not taken, it never will
+        finally:
+            self._draining = None
+        self._on_taken()
+
+    def _on_taken(self) -> None:
+        untaken, self._untaken = self._untaken, []
+        for budget, size in untaken:
+            budget.remove(size)
+        if len(self._last_said) >= self._most_said or self._closed_streams:
+            self._drop_taken_numbers()
+        self._refused_bytes = 0
+        if self in self._full:
+            self.release(self)
+
+    def _drop_taken_numbers(self) -> None:
+        """Now and then: to look at all of them for each frame would cost a walk through all sessions."""
+        taken_numbers = self.channel.taken_numbers
+        self._last_said = {
+            stream: last for stream, last in self._last_said.items() if last > taken_numbers.get(stream, 0)
+        }
+        self._most_said = 2 * len(self._last_said) + SAID_STREAMS
+        for stream in self._closed_streams - self._last_said.keys():
+            self._closed_streams.discard(stream)
+            self.channel.forget(stream)
+
+    def expect(self, request_id: int | str, session: LiveSession) -> None:
+        """The answer to this request belongs to the session."""
+        self._connection.expect(request_id, "session/prompt", session)
+
+    def knows(self, own: str, process_id: int) -> bool:
+        """Whether it can go on with a session that `process` knew last, by the id `own`."""
+        return (
+            self.survives
+            and not self.over
+            and process_id == self.process_id
+            and own not in self.abandoned_ids
+        )
+
+    def join(
+        self, session: LiveSession, own: str, *, note: BroughtBack | None = None, last_received: int = 0
+    ) -> None:
+        """From here on it knows the session, by the id `own`. `note` is for the stream, if that does not say
+        so yet.
+        """
+        self.sessions[own] = session
+        self.own_ids[session.id] = own
+        self.abandoned_ids.pop(own, None)
+        self.used = asyncio.get_running_loop().time()
+        session.bind(self, note=note, last_received=last_received)
+        self.on_joined(own)
+
+    def forget(self, session: LiveSession, *, for_good: bool = False) -> str:
+        """It does not know the session any more; returns its own id for it. `for_good` if nobody shall hear
+        what it still says of the session: it must not become a child session.
+        """
+        own = self.own_ids.pop(session.id, session.id)
+        self.sessions.pop(own, None)
+        if for_good:
+            self.abandoned_ids[own] = None
+            if len(self.abandoned_ids) > ABANDONED_NAMES:
+                del self.abandoned_ids[next(iter(self.abandoned_ids))]  # the oldest
+        return own
+
+    def part_from(self, session: LiveSession) -> None:
+        """Somebody else has the session from here on."""
+        own = self.forget(session, for_good=True)
+        for call in list(self._connection.calls.values()):
+            if call.context is session:
+                self._connection.take(call.id)
+        self.release(session.bounds.entries)
+        session.drop_receipts()
+        if session.state.turn is not None:
+            self.notify("session/cancel", encode_json({"sessionId": own}))
+
+    def promise(self, number: int, method: str) -> asyncio.Future[Raw]:
+        """The answer to a request that somebody else sends under this id."""
+        future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+        self._connection.expect(number, method, future)
+        future.add_done_callback(lambda _: self._connection.take(number))
+        if self.end is not None:
+            future.set_exception(self.failure())
+        return future
+
+    @property
+    def is_called(self) -> bool:
+        """Whether somebody waits for its answer to a call of the hub's own."""
+        return bool(self._connection.calls)
+
+    def failure(self) -> AgentFailed:
+        """Why nothing more can be expected of it."""
+        end = self.end or self.ended_so_far("it was given up")
+        return AgentFailed(end.message, end.details())
+
+    def cut_short(self) -> dict[str, Any]:
+        """The error of a turn that it has not ended."""
+        message = f"the turn was cut short: {self.over}"
+        return {"code": INTERNAL_ERROR, "message": message, "data": self.failure().details}
+
+    def ended_so_far(self, reason: str, exit_status: int | None = None) -> AgentEnd:
+        """What can be said of its end, with what it has written to standard error until now."""
+        return AgentEnd(agent=self.agent, exit_status=exit_status, reason=reason, stderr=self._stderr.lines())
+
+    @contextmanager
+    def making(self) -> Iterator[None]:
+        """A session is being made: what the agent says of it before we know it waits until we do."""
+        self._making += 1
+        try:
+            yield
+        finally:
+            self._end_making()
+
+    def on_joined(self, own: str) -> None:
+        """It is a session from here on: what was said of it before waits for no other session."""
+        if own in self._early:
+            asyncio.get_running_loop().call_soon(self._sort_known, own)
+
+    def _sort_known(self, own: str) -> None:
+        """One that is looked for waits still: its parent's stream does not name it yet."""
+        if own in self.sessions and own not in self._looking:
+            self._sort_early(own)
+
+    def _end_making(self) -> None:
+        self._making -= 1
+        if not self._making:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """With what was said early, in the order in which sessions were named: one may announce the next."""
+        for name in list(self._early):
+            if self._looking or self._making:
+                return
+            self._sort_early(name)
+
+    def _sort_early(self, name: str) -> None:
+        """What was said of a session before it was known."""
+        for frame, number, receipt in self._early.pop(name, ()):
+            self._early_count -= 1
+            self._early_bytes -= len(frame)
+            self._sort(frame, number, receipt)
+            self.on_stored(receipt)
+
+    async def call(
+        self,
+        method: str,
+        params: object,
+        *,
+        within: float | None = None,
+        waits_for_person: Callable[[], bool] = nobody,
+    ) -> Raw:
+        """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`.
+        `within` is for what gets another time than most calls of a machine.
+        """
+        seconds = within or bound(method, CALL_SECONDS, receiver="agent")
+        number = self.next_id()
+        future = self.promise(number, method)
+        self._write(request(number, method, params if isinstance(params, bytes) else encode_json(params)))
+        return await self.result(future, method, within=seconds, waits_for_person=waits_for_person)
+
+    def request_load(self, session: LiveSession, number: int, method: str, params: object) -> None:
+        """Send a request whose answer is promised under this id. It counts as the entry of the session's
+        stream that names it: the next hub sees whether the agent has it.
+        """
+        last = session.state.taken_before + session.state.bound_at
+        if self.survives:
+            self._remember_number(session.stream, last)
+        self._write(request(number, method, encode_json(params)), stream=session.stream, last=last)
+
+    def has_load(self, state: SessionState) -> bool:
+        """Whether the agent was given the request to load that the session's stream names."""
+        return self.last_taken(state) >= state.bound_at
+
+    async def result(
+        self,
+        future: asyncio.Future[Raw],
+        method: str,
+        *,
+        within: float | None,
+        waits_for_person: Callable[[], bool],
+    ) -> Raw:
+        """What `call` gives back, for a request that was sent already."""
+        result = await answer_within(future, within, waits_for_person=waits_for_person)
+        return result if bytes(result) != b"null" else _empty_result(method)
+
+    def keep_answer(self, number: int) -> None:
+        """The answer to this request is acknowledged when a session has stored what came of it; until then
+        the agent's host says it again to the next hub.
+        """
+        self._kept_answers[number] = None
+
+    def number_of_answer(self, number: int) -> int:
+        """The number of the frame that answers this request; 0 if none does yet."""
+        answer = self._kept_answers.get(number)
+        return 0 if answer is None else answer[0]
+
+    def take_answer(self, number: int) -> Receipt | None:
+        """The receipt of the answer, which is the caller's to give back; None if there is no answer."""
+        answer = self._kept_answers.pop(number, None)
+        return None if answer is None else answer[1]
+
+    def notify(self, method: str, params: bytes) -> None:
+        self._write(notification(method, params))
+
+    def _write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
+        try:
+            self.channel.write(block, stream=stream, last=last)
+        except LinkClosed:
+            pass  # its end is on its way to us
+
+    # What it says: the sink of the line.
+
+    def feed(self, first: int, block: bytes) -> None:
+        """Notifications of one session that follow each other stay together. Every line has its number, also
+        one that is blank or dropped, and numbers of a run have no gaps. Names of the hub's end here: nothing
+        behind this line, and no client, has to ask whether an agent wrote them.
+        """
+        if may_hold(block):
+            block = b"\n".join(map(self._without_our_names, block.split(b"\n")))
+        lines = BlockLines(block)
+        receipt = Receipt(first + len(lines) - 1)
+        self.last_frame = receipt.last
+        self._receipts.append(receipt)
+        names = sessions_of(block, lines)
+        if names.count(names[0]) == len(names):  # nearly every block
+            self._take(names[0], lines, first, receipt)
+        else:
+            place = 0
+            for name, run in groupby(names):
+                begin, place = place, place + len(list(run))
+                self._take(name, lines[begin:place], first + begin, receipt)
+        self.on_stored(receipt)
+
+    def _without_our_names(self, line: bytes) -> bytes:
+        """Empty if all of it is said in the hub's name. A request stays: it is the hub that answers it."""
+        if not may_hold(line) or isinstance(decode(line), MalformedFrame):
+            return line
+        try:
+            line = stripped(passable(line), edges=self._is_interpreted)
+        except UNREADABLE:
+            self._invalid.add(len(line), "it has values that cannot be read, or too many")
+            return b""
+        message = decode(line)
+        if isinstance(message, Notification) and message.method.startswith(METHOD):
+            self._invalid.add(len(line), f"{METHOD} begins methods of the hub")
+            return b""
+        return line
+
+    def _take(self, name: str, lines: list[bytes], first: int, receipt: Receipt) -> None:
+        """Lines that are all notifications of one session, or all something else if it has no name."""
+        session = self.sessions.get(name)
+        if session is not None and session.id == name and name not in self._early:
+            session.on_updates(lines, first + len(lines) - 1, self, self._open(receipt))
+        else:
+            for number, line in enumerate(lines, first):
+                self._sort(line, number, receipt)
+
+    def _sort(self, line: bytes, number: int, receipt: Receipt) -> None:
+        if not line or line.isspace():
+            return
+        message = decode(line)
+        if isinstance(message, MalformedFrame):
+            self._drop(message, number, receipt)
+        elif isinstance(message, Response | Failure):
+            self._on_answer(passable(line), message, number, receipt)
+        else:
+            self._give(passable(line), message, number, receipt)
+
+    def _give(self, frame: bytes, message: Request | Notification, number: int, receipt: Receipt) -> None:
+        """To the session that it is about."""
+        name = session_of(message.params)
+        if isinstance(message, Request) and self._refusals.has(name, number):
+            return
+        session = self.sessions.get(name) if name else None
+        waits = name in self._early  # behind what was said before the session was known
+        if session is not None and not waits:
+            if session.id != name:
+                frame = with_session_id(frame, session.id)
+            if isinstance(message, Notification):
+                session.on_updates([frame], number, self, self._open(receipt))
+            else:
+                session.on_request(frame, message.id, number, self, self._open(receipt))
+        elif (waits or self._is_awaited(name)) and self._has_room_for_early(frame):
+            self._early.setdefault(name, []).append((frame, number, self._open(receipt)))
+            self._early_count += 1
+            self._early_bytes += len(frame)
+            if isinstance(message, Request) and self._making:
+                loop = asyncio.get_running_loop()
+                loop.call_later(EARLY_SECONDS, self._refuse_early, name, message.id, number)
+        else:
+            self._on_sessionless_message(frame, message, name, number)
+
+    def _refuse_early(self, name: str, request_id: Id, number: int) -> None:
+        """Nobody can be asked about a session that is still being made."""
+        early = self._early.get(name, [])
+        place = next((place for place, entry in enumerate(early) if entry[1] == number), None)
+        if place is None or self.over or not self._making or name in self._looking:
+            return
+        frame, _, receipt = early.pop(place)
+        if not early:
+            del self._early[name]
+        self._early_count -= 1
+        self._early_bytes -= len(frame)
+        error = error_object(INVALID_REQUEST, "Invalid request: the session is not there yet")
+        self.refuse([request_id], error, number=number, name=name)
+        self.on_stored(receipt)
+
+    def _is_awaited(self, name: str) -> bool:
+        """Whether it may be a session in a moment: one that is being made, or looked for."""
+        if self._making or name in self._looking:
+            return True
+        return self._may_seek(name) if self._looking else self._seek(name)
+
+    def _has_room_for_early(self, frame: bytes) -> bool:
+        if self._early_count < EARLY and self._early_bytes + len(frame) <= EARLY_BYTES:
+            return True
+        self._acknowledge_early()
+        return False
+
+    def _acknowledge_early(self) -> None:
+        """The agent host sends no more while too much is unacknowledged, and the answer that is waited for is
+        among that: what waits here is then lost if the hub is killed before the session is made.
+        """
+        receipts = [receipt for early in self._early.values() for _, _, receipt in early]
+        for early in self._early.values():
+            early[:] = [(frame, number, Receipt(number)) for frame, number, _ in early]
+        for receipt in receipts:
+            self.on_stored(receipt)
+
+    def _drop(self, invalid: MalformedFrame, number: int, receipt: Receipt) -> None:
+        """Count what is no message. If somebody waits for it under an id that can be read, the wait ends with
+        an error. A line without an id is not answered: it may be noise on the agent's standard output.
+        """
+        why = invalid.why
+        self._invalid.add(len(invalid.frame), why)
+        outline = glance(invalid.frame)
+        if isinstance(outline.id, UnsetType):
+            return
+        if outline.method is UNSET:
+            error = error_object(INTERNAL_ERROR, f"Internal error: the agent's answer is invalid: {why}")
+            answer = Failure(outline.id, error)
+            self._on_answer(encode(answer)[:-1], answer, number, receipt)
+        elif invalid.code is not None and not self._refusals.has("", number):
+            error = error_object(invalid.code, f"{NAMES[invalid.code]}: {why}")
+            self.refuse([outline.id], error, number=number)
+
+    def seek_child(self, own: str) -> None:
+        """A session of ours has announced a child: it is a session from here on."""
+        if own not in self.sessions and own not in self._looking:
+            self._unknown.pop(own, None)
+            self._seek(own)
+
+    def _seek(self, session_id: str) -> bool:
+        """A session may be asleep in the journal, or a child of one of ours; it is looked for once. The agent
+        is not read meanwhile: what it says of the session waits here.
+        """
+        if not self._may_seek(session_id):
+            return False
+        self._unknown[session_id] = 0
+        if len(self._unknown) > UNKNOWN_NAMES:
+            del self._unknown[next(iter(self._unknown))]  # the oldest
+        self._looking.add(session_id)
+        self.hold(LOOKING)
+        task = asyncio.get_running_loop().create_task(self._look_for(session_id), name="hub seeks a session")
+        self._seeking.add(task)
+        task.add_done_callback(self._seeking.discard)
+        return True
+
+    @property
+    def is_seeking(self) -> bool:
+        return bool(self._seeking)
+
+    async def wait_for_seeking(self) -> None:
+        """Until the sessions that are looked for now are found, or are not. Each search has its end."""
+        if self._seeking:
+            await asyncio.wait(set(self._seeking))
+
+    async def finish_seeking(self) -> None:
+        """Until the sessions that it spoke of last are found. Whoever does not wait for that ends it."""
+        try:
+            await self.wait_for_seeking()
+        finally:
+            await self.stop_seeking()
+
+    async def stop_seeking(self) -> None:
+        """Nobody is there any more who could be told what is found."""
+        self._is_leaving = True
+        seeking = list(self._seeking)
+        for task in seeking:
+            task.cancel()
+        await asyncio.gather(*seeking, return_exceptions=True)
+
+    def _may_seek(self, session_id: str) -> bool:
+        return bool(session_id) and session_id not in self._unknown and session_id not in self.abandoned_ids
+
+    async def _look_for(self, session_id: str) -> None:
+        try:
+            await self._find(self, session_id)
+        finally:
+            self._looking.discard(session_id)
+            if not self._is_leaving:  # else what it said stays with its host, and the next hub hears it
+                self._on_search_end(session_id)
+
+    def _on_search_end(self, session_id: str) -> None:
+        if session_id in self.sessions:
+            self._unknown.pop(session_id, None)  # it may rest, and be looked for again
+        if not self._making or session_id in self.sessions:
+            self._sort_early(session_id)
+        self._go_on()
+        if not self._looking:
+            self.release(LOOKING)
+
+    def _on_answer(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
+        call = self._connection.take(answer.id)
+        if call is None:
+            return  # an answer that nobody waits for, such as one to a hub before this one
+        if isinstance(answer, Failure):
+            answer = Failure(answer.id, self._stderr.secrets.cover_error(answer.error))
+        waiting = call.context
+        if not isinstance(waiting, asyncio.Future):
+            self._sort_known(self.own_ids.get(waiting.id, waiting.id))  # the answer is behind all of that
+            waiting.on_answer(frame, answer, number, self, self._open(receipt))
+        elif not waiting.done():
+            if answer.id in self._kept_answers:
+                self._kept_answers[answer.id] = (number, self._open(receipt))
+            if isinstance(answer, Response):
+                waiting.set_result(answer.result)
+            else:
+                waiting.set_exception(failed_with(answer.error))
+
+    def _on_sessionless_message(
+        self, frame: bytes, message: Request | Notification, name: str, number: int
+    ) -> None:
+        """It speaks of no session that we know; `name` is the one that it means, if it means one."""
+        if number <= self._unknown.get(name, 0):
+            return
+        if isinstance(message, Notification):
+            self._sessionless.on_notification(frame, message, name)
+        else:
+            error = error_object(METHOD_NOT_FOUND, "Method not found: the hub knows no such session")
+            self.refuse([message.id], error, number=number, name=name)
+
+    def stderr(self, line: bytes) -> None:
+        self._stderr.add(line)
+
+    def on_oversized(self, number: int, size: int) -> None:
+        log.warning("%s sent a message of %d bytes, which was skipped", self.agent, size)
+        self.on_stored(self._open(Receipt(number)))
+
+    def on_end(self, reason: str, exit_status: int | None) -> None:
+        self._invalid.flush()
+        self.end = self.ended_so_far(reason, exit_status)
+        self.over = self.end.message
+        for call in self._connection.abandon():
+            if isinstance(call.context, asyncio.Future) and not call.context.done():
+                call.context.set_exception(self.failure())
+        self._on_taken()
+        self._on_end(self)
+
+    # Receipts and back-pressure.
+
+    def _open(self, receipt: Receipt) -> Receipt:
+        receipt.open += 1
+        return receipt
+
+    def on_stored(self, receipt: Receipt) -> None:
+        """One part of a block is safe."""
+        receipt.open -= 1
+        last = 0
+        while self._receipts and self._receipts[0].open == 0:
+            last = self._receipts.popleft().last
+        if last and not self.over:
+            self._acknowledged_frame = last
+            self.channel.acknowledge(last)
+            for stream in self._refusals.take_acknowledged(last):
+                self.forget_numbers(stream)
+
+    def hold(self, holder: object) -> None:
+        """Somebody cannot take more now."""
+        if not self._full and not self.over:
+            self.channel.pause()
+        self._full.add(holder)
+
+    def hold_while_full(self, budget: ByteBudget) -> None:
+        """Its bytes are counted there: do not read it until there is room."""
+        if budget not in self._full:
+            self.hold(budget)
+            budget.when_room(partial(self.release, budget))
+
+    def slow_down(self, lent: ByteBudget) -> None:
+        """The same for requests that we carry out, unless it has much to read (see `is_behind`)."""
+        if lent.is_full and not self.is_behind:
+            self._lent.add(lent)
+            self.hold_while_full(lent)
+
+    def release(self, holder: object) -> None:
+        self._full.discard(holder)
+        self._lent.discard(holder)
+        if not self._full and not self.over:
+            self.channel.resume()
+
+    # What it can.
+
+    def can(self, *path: str) -> bool:
+        """Whether it announced a capability, such as `can("sessionCapabilities", "resume")`."""
+        value: Any = self.initialize_result.get("agentCapabilities")
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value is not None and value is not False
+
+
+def _empty_result(method: str) -> Raw:
+    """What an answer without a result means: success where nothing must be in it, a failure elsewhere."""
+    row = METHODS.get(method, kind="request", receiver="agent")
+    if row is None:
+        return Raw(b"null")  # an extension: null may be what it means
+    if row.needs_result:
+        raise CallFailed(INTERNAL_ERROR, f"Internal error: {no_result(method)}", method=method)
+    return Raw(b"{}")
+
+
+def failed_with(error: ErrorObject) -> CallFailed:
+    """An agent's error, as an exception that can be told on."""
+    return CallFailed(
+        error.code or INTERNAL_ERROR, error.message, None if error.data is UNSET else error.data
+    )

@@ -1,0 +1,142 @@
+"""The metrics of a hub, by name. docs/operations.md lists them for those who alert on them.
+
+What happens is counted as it happens; what is, is taken from a `Status` when somebody looks.
+"""
+
+from __future__ import annotations
+
+from dragoman_hub.api.observability.exposition import render
+from dragoman_hub.api.observability.meters import Counter, Family, Meters
+from dragoman_hub.api.observability.status import AgentStatus, Status
+
+APPEND_BOUNDS = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.0, 2.5, 10.0)
+"""Seconds, from a disk that lies to one that is dying."""
+
+WAIT_BOUNDS = (1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200, 86_400)
+"""Seconds, from somebody who sits there to somebody who sleeps."""
+
+TURN_BOUNDS = (0.5, 1, 2.5, 5, 10, 30, 60, 180, 600, 1800, 7200)
+
+KINDS = ("input", "output", "thought", "cached_read", "cached_write")
+
+
+class HubMeters:
+    """Counters are for whoever acts; `text` is for whoever scrapes."""
+
+    def __init__(self) -> None:
+        self.meters = meters = Meters()
+        counter, gauge, histogram = meters.counter, meters.gauge, meters.histogram
+        # What happens.
+        self.frames = counter("dragoman_frames_total", "Frames that were stored.", ["direction"])
+        self.frame_bytes = counter("dragoman_frame_bytes_total", "Bytes of those frames.", ["direction"])
+        self.entries = counter("dragoman_journal_entries_total", "Entries that were appended.").of()
+        self.append_failures = counter(
+            "dragoman_journal_append_failures_total", "Appends that the journal refused."
+        ).of()
+        self.appends = histogram(
+            "dragoman_journal_append_seconds", "Time until appended entries were safe.", APPEND_BOUNDS
+        ).of()
+        self.replays = counter(
+            "dragoman_replays_total", "Times that a stream was read from the journal."
+        ).of()
+        self.replayed_entries = counter("dragoman_replayed_entries_total", "Entries that were read so.").of()
+        self.turns = counter("dragoman_turns_total", "Turns that ended.", ["agent", "stop_reason"])
+        self.turn_seconds = histogram("dragoman_turn_seconds", "How long turns took.", TURN_BOUNDS).of()
+        self.settlements = counter(
+            "dragoman_approvals_settled_total", "Questions by what came of them.", ["outcome"]
+        )
+        self.waits = histogram("dragoman_approval_wait_seconds", "How long they waited.", WAIT_BOUNDS).of()
+        self.refusals = counter("dragoman_admissions_refused_total", "Clients turned away.", ["reason"])
+        # What is.
+        self._info = gauge("dragoman_info", "The version that runs.", ["version"])
+        self._start_time = gauge("dragoman_start_time_seconds", "When the hub was started.").of()
+        self._draining = gauge("dragoman_draining", "1 while the hub takes no new work.").of()
+        self._sessions = gauge("dragoman_sessions", "Sessions in memory.", ["state"])
+        self._connections = gauge("dragoman_connections", "Clients.", ["transport"])
+        self._queue = gauge("dragoman_queue_length", "Prompts that wait for their turn.").of()
+        self._asking = gauge("dragoman_approvals_open", "Questions that wait for an answer.").of()
+        self._lag = gauge("dragoman_follower_lag_bytes", "How far behind the slowest client is.").of()
+        self._journal = gauge("dragoman_journal_bytes", "Size of the journal on disk.").of()
+        self._rss = gauge("dragoman_rss_bytes", "Memory of the hub's own process.").of()
+        self._cpu = counter("dragoman_cpu_seconds_total", "Its processor time.").of()
+        self._descriptors = gauge("dragoman_open_descriptors", "Its open files, sockets and pipes.").of()
+        self._up = gauge("dragoman_agent_up", "1 if the agent's process runs.", ["agent"])
+        self._agent_sessions = gauge("dragoman_agent_sessions", "Sessions it knows.", ["agent"])
+        self._restarts = counter("dragoman_agent_restarts_total", "Times it was started again.", ["agent"])
+        self._invalid = counter(
+            "dragoman_agent_invalid_frames_total", "Lines that were no valid messages.", ["agent"]
+        )
+        self._agent_rss = gauge("dragoman_agent_rss_bytes", "Memory of its process tree.", ["agent"])
+        self._agent_cpu = counter(
+            "dragoman_agent_cpu_seconds_total", "Processor time of its trees.", ["agent"]
+        )
+        self._processes = gauge("dragoman_agent_processes", "Processes of its tree.", ["agent"])
+        self._agent_descriptors = gauge("dragoman_agent_open_descriptors", "What they have open.", ["agent"])
+        self._tokens = counter("dragoman_agent_tokens_total", "Tokens, as it counts them.", ["agent", "kind"])
+        self._costs = counter("dragoman_agent_cost_total", "What it says it cost.", ["agent", "currency"])
+        self._trees: dict[
+            str, tuple[int | None, float]
+        ] = {}  # the pid of each tree, and its time when last seen
+
+    def text(self, status: Status) -> bytes:
+        """Everything, as Prometheus reads it."""
+        self._take(status)
+        for family in (
+            self._up,
+            self._agent_sessions,
+            self._agent_rss,
+            self._processes,
+            self._agent_descriptors,
+        ):
+            family.forget()  # an agent that left the configuration is not told any more
+        for agent in status.agents:
+            self._take_agent(agent)
+        return render(self.meters)
+
+    def _take(self, status: Status) -> None:
+        totals = status.totals
+        self._info.of(status.version).set(1)
+        self._start_time.set(status.started)
+        self._draining.set(status.health == "draining")
+        for family, counts in ((self._sessions, totals.sessions), (self._connections, totals.connections)):
+            for (label,), gauge in family.members():  # what was there before is told as 0: a graph goes down
+                gauge.set(counts.get(label, 0))
+            for label, count in counts.items():
+                family.of(label).set(count)
+        self._queue.set(totals.queue)
+        self._asking.set(totals.asking)
+        self._lag.set(totals.lag)
+        self._journal.set(status.journal.size or 0)
+        self._rss.set(status.hub.rss or 0)
+        self._cpu.reach(status.hub.cpu or 0.0)
+        self._descriptors.set(status.hub.descriptors or 0)
+
+    def _take_agent(self, agent: AgentStatus) -> None:
+        name = agent.name
+        self._up.of(name).set(agent.state == "up")
+        self._agent_sessions.of(name).set(agent.sessions)
+        self._restarts.of(name).reach(agent.restarts)
+        self._invalid.of(name).reach(agent.invalid_frames)
+        self._take_time(agent, self._agent_cpu)
+        if agent.rss is not None:
+            self._agent_rss.of(name).set(agent.rss)
+        if agent.processes is not None:
+            self._processes.of(name).set(agent.processes)
+        if agent.descriptors is not None:
+            self._agent_descriptors.of(name).set(agent.descriptors)
+        for kind in KINDS:
+            self._tokens.of(name, kind).reach(getattr(agent.tokens, kind) or 0)
+        for currency, amount in agent.costs.items():
+            self._costs.of(name, currency).reach(amount)
+
+    def _take_time(self, agent: AgentStatus, family: Family[Counter]) -> None:
+        """Trees come and go, and the time of a tree may shrink when one of it is buried by a stranger; the
+        counter only grows, by what is new.
+        """
+        member = family.of(agent.name)
+        if agent.cpu is None:
+            return
+        pid, before = self._trees.get(agent.name, (None, 0.0))
+        grown = agent.cpu - before if pid == agent.pid else agent.cpu
+        member.add(max(grown, 0.0))
+        self._trees[agent.name] = (agent.pid, max(agent.cpu, before) if pid == agent.pid else agent.cpu)

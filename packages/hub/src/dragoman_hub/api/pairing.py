@@ -1,0 +1,80 @@
+"""`POST /pair`: a device without a token brings a pairing code, and gets a token for it, once.
+
+How it is read is in `json_post`. A page of another hub pairs here too, if its origin is one that may come.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.errors import LocalMistake
+from dragoman.transport.http_asgi import Receive, Send, respond
+from dragoman_hub.api.cors import allowances, is_preflight, share_with_page
+from dragoman_hub.api.json_post import answer_json, read_post, refuse_json
+from dragoman_hub.api.request_admission import log_refusal
+from dragoman_hub.api.server import admit
+from dragoman_hub.gate.admission import Admission, AdmissionRefusal
+from dragoman_hub.gate.pairing import Pairings
+
+log = logging.getLogger(__name__)
+
+PAIR = "/pair"
+
+UNKNOWN = "The hub does not know this pairing code. It may have been started again since."
+TRY_LATER = "Too many wrong pairing codes came from this network. Wait a minute."
+
+
+class _PairRequest(Struct, frozen=True):
+    code: str
+    device: str = ""
+
+
+class PairingDoor:
+    """The path as an ASGI application."""
+
+    def __init__(
+        self,
+        admission: Admission,
+        pairings: Pairings,
+        *,
+        on_refused: Callable[[int], None] = lambda status: None,
+    ) -> None:
+        self._admission = admission
+        self._pairings = pairings
+        self._on_refused = on_refused
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        if self._admission.check_address(headers) is None:
+            if is_preflight(scope, headers):
+                await respond(send, 204, b"", headers=allowances(headers))
+                return
+            send = share_with_page(send, headers)
+        request = await read_post(self._admission, scope, receive, _PairRequest)
+        if isinstance(request, AdmissionRefusal):
+            await self._refuse(scope, send, request)
+            return
+        address, *_ = scope.get("client") or ("",)
+        try:
+            verdict = await self._pairings.exchange(request.code, device=request.device, address=address)
+        except (LocalMistake, OSError) as error:
+            log.error("the token of a device could not be stored: %s", error)
+            verdict = AdmissionRefusal(
+                503, "no token could be stored", reason="The hub could not store a token."
+            )
+        if isinstance(verdict, AdmissionRefusal):
+            await self._refuse(scope, send, verdict)
+            return
+        admit(scope)
+        await answer_json(send, 200, msgspec.to_builtins(verdict))
+
+    async def _refuse(self, scope: Any, send: Send, refusal: AdmissionRefusal) -> None:
+        self._on_refused(refusal.status)
+        log_refusal(scope, refusal)
+        reason = refusal.reason or {401: UNKNOWN, 429: TRY_LATER}.get(refusal.status, "")
+        await refuse_json(send, refusal, reason)

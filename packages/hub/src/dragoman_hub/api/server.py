@@ -1,0 +1,80 @@
+"""The ASGI server of a listener, and the application with each request made known to its connection.
+
+`HubServer` is uvicorn's, but for signals, which belong to whoever runs it. How connections are accepted is
+uvicorn's way here; `private_uvicorn` has another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import uvicorn
+
+from dragoman_hub.api.acceptor import STATE, AcceptedConnection
+
+ADMIT = "dragoman.admit"
+"""A function in the scope of a request: whoever admits the request calls it."""
+
+
+class AnnouncedRequests:
+    """The application, with each request made known to its connection."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        connection: AcceptedConnection | None = scope.get("state", {}).pop(STATE, None)
+        if connection is None:  # uvicorn has accepted it
+            await self._app(scope, receive, send)
+            return
+        scope[ADMIT] = connection.admit
+        with connection.request():
+            await self._app(scope, receive, send)
+
+
+def admit(scope: Any) -> None:
+    """The request of this scope has shown a good token: its connection is not closed for others."""
+    on_admitted = scope.get(ADMIT)
+    if on_admitted is not None:
+        on_admitted()
+
+
+TICK_SECONDS = 1.0
+"""How often the date that answers bear is written anew."""
+
+
+class HubServer(uvicorn.Server):
+    """Says when it is up, and ends when it is told to. Uvicorn's own looks ten times a second whether it is
+    to end: nearly all that a hub does while nobody speaks.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.is_up = asyncio.Event()
+        self._stop_event = asyncio.Event()
+
+    def stop(self) -> None:
+        self.should_exit = True
+        self._stop_event.set()
+
+    async def main_loop(self) -> None:
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK_SECONDS):
+                    await self._stop_event.wait()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await self.accept(sockets or [])
+        self.is_up.set()
+
+    async def accept(self, sockets: list[socket.socket]) -> None:
+        """Begin to accept connections."""
+        await super().startup(sockets)

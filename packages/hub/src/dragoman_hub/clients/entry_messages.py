@@ -1,0 +1,361 @@
+"""What one client is told of one entry of a session's stream.
+
+The same entry always gives the same messages to the same client, whether it is shown as it happens or read
+from the journal after a reconnect: that is what makes a cursor exact. An entry that is told in several
+messages gives each a cursor of its own, `17.1`, `17.2`, and the last one `17`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from dragoman.wire import Notification, Request, decode, notification, request, response
+from dragoman.wire.envelope import Id, JsonObject
+from dragoman_hub.clients.questions import with_requester
+from dragoman_hub.session.frames import (
+    UPDATE,
+    all_begin,
+    echoes,
+    encode_json,
+    may_name_sessions,
+    object_of,
+    ours_in,
+    session_of,
+    stable_result,
+    value_of,
+    with_cursor,
+    with_cursors,
+    with_names,
+    with_ours,
+    with_session_id,
+)
+from dragoman_hub.session.notes import EVENT_KINDS, HEARD, StreamNote, event_of, read_note
+from dragoman_hub.session.state import QUESTIONS
+from dragoman_local.journal.entry_runs import FrameRun, RunPage, text_of
+
+if TYPE_CHECKING:
+    from dragoman_hub.engine.live_session import LiveSession
+    from dragoman_hub.session.state import OpenRequest
+    from dragoman_local.journal import StoredEntry
+
+Member: TypeAlias = Literal["params", "result", ""]
+"""Where a message has room for a cursor."""
+
+EVENT = "_dragoman/hub/event"
+NOTICE = "_dragoman/hub/asked"
+"""How a client hears of a question that it cannot be asked, and one that watches of every question."""
+
+UNJUDGED: JsonObject = {"act": UNSET, "risks": UNSET, "risksNote": UNSET}
+"""No agent may say in the hub's place what was judged, or what is risky about it."""
+
+
+class ClientView(Protocol):
+    """How a client looks at a session."""
+
+    @property
+    def cursors(self) -> bool: ...
+    @property
+    def events(self) -> bool: ...
+    @property
+    def usage(self) -> bool:
+        """Whether it asked for the usage in answers to prompts."""
+
+    def waits_for(self, key: str, /) -> tuple[Id, ...]:
+        """The ids under which it waits for the end of this turn."""
+
+    def wrote(self, key: str, by: str, /) -> bool:
+        """Whether the prompt, which the token `by` sent, is its own, so that it need not be told."""
+
+    def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
+        """The id under which it is to be asked; UNSET if it is not."""
+
+    def notice(self, sequence: int, method: str, /) -> JsonObject | None:
+        """What it is told of a question that it cannot be asked; None if there is nothing to tell."""
+
+    def judgement_of(self, sequence: int, /) -> JsonObject:
+        """What was judged of a request that is open, and what is risky about it, as clients are told."""
+
+    def open_params(self, sequence: int, /) -> bytes | None:
+        """What a request that is open asks for, with all that was judged; None if it is open no more."""
+
+    @property
+    def stand_in(self) -> str:
+        """The session in whose name it is asked, because it does not know this one; else empty."""
+
+    @property
+    def requester(self) -> str:
+        """Who asks here for whom; empty for a session of a client."""
+
+    def tool_title(self, params: bytes, /) -> str:
+        """What the agent has called the tool call before that these params ask about; empty if nothing."""
+
+    def on_child(self, session_id: str, /) -> None:
+        """It has been told of a child session."""
+
+    @property
+    def has_relatives(self) -> bool:
+        """Whether the session has a parent or children, which its updates may name."""
+
+    def name_of(self, own: str, /) -> str:
+        """The hub's id for a session that the agent calls `own` here."""
+
+    def settles(self, sequence: int, /) -> Id | UnsetType:
+        """The id under which it was asked, if it still is; it is not any more."""
+
+    def on_answered(self, key: str, /) -> None:
+        """It has got its answer."""
+
+
+class ClientMessage(NamedTuple):
+    message: bytes
+    member: Member = "params"
+    ours: JsonObject | None = None
+
+
+def messages(session: str, entry: StoredEntry, view: ClientView, *, skip: int = 0) -> list[bytes]:
+    """What the client is told, each with its newline, without the first `skip` of them."""
+    frame = entry.frame
+    if entry.direction == "to_client" and frame.startswith(UPDATE):  # nearly everything
+        if skip:
+            return []
+        frame = _with_our_names(frame, view)
+        if view.cursors:
+            frame = with_cursor(frame, entry.sequence)
+        return [frame + b"\n"]
+    parts = list(_READERS[entry.direction](session, entry, view))
+    if not view.cursors:
+        return [part.message + b"\n" for part in parts[skip:]]
+    last = len(parts)
+    lines: list[bytes] = []
+    for number, part in enumerate(parts, 1):
+        cursor = str(entry.sequence) if number == last else f"{entry.sequence}.{number}"
+        ours = {"cursor": cursor, **(part.ours or {})}
+        lines.append((with_ours(part.message, part.member, ours) if part.member else part.message) + b"\n")
+    return lines[skip:]
+
+
+def block_of(session: str, entries: Sequence[StoredEntry], view: ClientView, *, skip: int = 0) -> bytes:
+    """The same for entries that follow each other; the first `skip` messages of the first are left out."""
+    if skip or type(entries) is not RunPage:
+        return _tell_each(session, entries, view, skip=skip)
+    block: list[bytes] = []
+    first = entries.first
+    for run in entries.runs:
+        if run.direction == "note" and len(run.frames) == 1 and run.frames[0].startswith(HEARD):  # not told
+            first += 1
+            continue
+        block.append(_told_run(first, run, view) or _tell_each(session, RunPage(first, (run,)), view))
+        first += len(run.frames)
+    return b"".join(block)
+
+
+def _told_run(first: int, run: FrameRun, view: ClientView) -> bytes:
+    """The short way of nearly everything, updates: they are told as they are stored, or with a cursor."""
+    if run.direction != "to_client" or not all_begin(run.frames, UPDATE):
+        return b""
+    text = text_of(run.frames)
+    if view.has_relatives and may_name_sessions(text):
+        return b""
+    if not view.cursors:
+        return text
+    return b"" if b'"_meta"' in text else with_cursors(run.frames, first)
+
+
+def _with_our_names(frame: bytes, view: ClientView) -> bytes:
+    """Two agents may call their children by one id: clients know each by the hub's."""
+    return with_names(frame, view.name_of) if view.has_relatives and may_name_sessions(frame) else frame
+
+
+def _tell_each(session: str, entries: Sequence[StoredEntry], view: ClientView, *, skip: int = 0) -> bytes:
+    block: list[bytes] = []
+    for entry in entries:
+        block += messages(session, entry, view, skip=skip)
+        skip = 0
+    return b"".join(block)
+
+
+def repeat_request(request: OpenRequest, view: ClientView) -> bytes:
+    """A request that is still open, for a client that has been told of it before or was not meant then. It
+    stands where it stood, so it brings no cursor.
+    """
+    question_id = view.asks(request.sequence, request.method)
+    if isinstance(question_id, UnsetType):
+        notice = view.notice(request.sequence, request.method)
+        return b"" if notice is None else notification(NOTICE, encode_json({"request": notice}))
+    question = _question(question_id, request.sequence, request.method, bytes(request.shown), view)
+    if view.cursors and question.member:
+        return with_ours(question.message, question.member, question.ours or {}) + b"\n"
+    return question.message + b"\n"
+
+
+def _question(request_id: Id, sequence: int, method: str, params: bytes, view: ClientView) -> ClientMessage:
+    """What a client is asked. A question in the name of another session brings no cursor: a cursor of the
+    child's stream would be taken for one of the session that is named.
+    """
+    ours = {"request": str(sequence), **UNJUDGED, **view.judgement_of(sequence)}
+    if not view.stand_in:
+        return ClientMessage(request(request_id, method, params)[:-1], ours=ours)
+    requester = view.requester
+    child = {"child": session_of(Raw(params)), "requester": requester}
+    if method in QUESTIONS:
+        known_title = view.tool_title(params)
+        params = with_requester(method, params, requester=requester, known_title=known_title)
+    message = with_session_id(request(request_id, method, params)[:-1], view.stand_in)
+    return ClientMessage(with_ours(message, "params", {**ours, **child} if view.cursors else child), "")
+
+
+def _from_agent(session: str, entry: StoredEntry, view: ClientView) -> Iterator[ClientMessage]:
+    message = decode(entry.frame)
+    if isinstance(message, Notification):
+        yield ClientMessage(_with_our_names(entry.frame, view))
+    if not isinstance(message, Request):
+        return  # an answer: the note behind it tells what came of it
+    name = str(entry.sequence)
+    params = view.open_params(entry.sequence)  # in the stream it may be redacted
+    if params is None:
+        params = b"{}" if message.params is None else bytes(message.params)
+    question_id = view.asks(entry.sequence, message.method)
+    if not isinstance(question_id, UnsetType):
+        yield _question(question_id, entry.sequence, message.method, params, view)
+    elif (notice := view.notice(entry.sequence, message.method)) is not None:
+        yield ClientMessage(notification(NOTICE, encode_json({"request": notice}))[:-1])
+    if view.events and message.method in QUESTIONS:
+        members = {
+            "request": name,
+            "method": message.method,
+            "params": Raw(params),
+            "askedAt": entry.time,
+        }
+        yield _event(session, entry, {"event": "asked", **members, **view.judgement_of(entry.sequence)})
+
+
+def _to_agent(session: str, entry: StoredEntry, view: ClientView) -> Iterator[ClientMessage]:
+    if b'"session/prompt"' not in entry.frame:
+        return
+    message = decode(entry.frame)
+    if not isinstance(message, Request) or message.method != "session/prompt":
+        return
+    params = object_of(message.params)
+    ours = ours_in(params)
+    key, by = str(ours.get("key", "")), str(ours.get("by", ""))
+    prompt = _blocks(params.get("prompt"))
+    if not view.wrote(key, by):
+        for echo in echoes(session, prompt, key):
+            yield ClientMessage(echo)
+    if view.events:
+        members = {"key": key, "by": by, "prompt": prompt}
+        yield _event(session, entry, {"event": "turn_started", **members})
+
+
+def _from_note(session: str, entry: StoredEntry, view: ClientView) -> Iterator[ClientMessage]:
+    note = read_note(entry.frame)
+    if note is None or note.hub not in EVENT_KINDS:
+        return
+    if note.hub == "turn_ended":
+        waiting = view.waits_for(note.key)
+        if waiting:
+            view.on_answered(note.key)
+        for request_id in waiting:
+            yield _answer(request_id, note, usage=view.usage)
+    elif note.hub == "child":
+        view.on_child(note.session)
+    elif note.hub == "settled":
+        question_id = view.settles(int(note.request or "0"))
+        if not isinstance(question_id, UnsetType):
+            withdrawal = notification("$/cancel_request", encode_json({"requestId": question_id}))[:-1]
+            # As the question itself: one in the name of another session brings no cursor.
+            yield ClientMessage(withdrawal, "" if view.stand_in else "params")
+    if view.events:
+        yield _event(session, entry, _event_members(note, entry.frame))
+
+
+def _answer(waiting: Id, note: StreamNote, *, usage: bool) -> ClientMessage:
+    if isinstance(note.result, Raw):
+        result = stable_result(bytes(note.result), usage=usage)
+        return ClientMessage(response(waiting, result)[:-1], "result")
+    error = note.error if isinstance(note.error, Raw) else Raw(b'{"code":-32603,"message":"Internal error"}')
+    return ClientMessage(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encode_json(waiting), bytes(error)), "")
+
+
+def _event_members(note: StreamNote, frame: bytes) -> JsonObject:
+    members: JsonObject = dict(event_of(frame))
+    if note.hub == "child":
+        return {"event": "child", "child": note.session}
+    result = value_of(members.pop("result", None)) if note.hub == "turn_ended" else None
+    if isinstance(result, dict):
+        members["stopReason"] = result.get("stopReason")
+    return members
+
+
+def _event(session: str, entry: StoredEntry, members: JsonObject) -> ClientMessage:
+    """Its time is the stored one: whoever hears it live and whoever reads it later measure the same."""
+    params = {"sessionId": session, "time": entry.time, **members}
+    return ClientMessage(notification(EVENT, encode_json(params))[:-1])
+
+
+def _blocks(raw: Raw | None) -> list[Raw]:
+    try:
+        return [] if raw is None else msgspec.json.decode(raw, type=list[Raw])
+    except ValueError:
+        return []
+
+
+_READERS: dict[str, Callable[[str, StoredEntry, ClientView], Iterator[ClientMessage]]] = {
+    "to_client": _from_agent,
+    "to_agent": _to_agent,
+    "note": _from_note,
+}
+
+
+class HistoryView:
+    """The view of somebody who only reads what was: nothing is asked or answered."""
+
+    cursors = True
+    events = True
+    usage = True
+    stand_in = ""
+    requester = ""
+
+    def __init__(self, session: LiveSession) -> None:
+        self._session = session
+
+    @property
+    def has_relatives(self) -> bool:
+        return self._session.has_relatives
+
+    def name_of(self, own: str, /) -> str:
+        return self._session.name_of(own)
+
+    def tool_title(self, params: bytes, /) -> str:
+        return ""
+
+    def waits_for(self, key: str, /) -> tuple[Id, ...]:
+        return ()
+
+    def wrote(self, key: str, by: str, /) -> bool:
+        return False
+
+    def asks(self, sequence: int, method: str, /) -> UnsetType:
+        return UNSET
+
+    def notice(self, sequence: int, method: str, /) -> None:
+        return None
+
+    def judgement_of(self, sequence: int, /) -> JsonObject:
+        return {}
+
+    def open_params(self, sequence: int, /) -> bytes | None:
+        return None
+
+    def on_child(self, session_id: str, /) -> None:
+        pass
+
+    def settles(self, sequence: int, /) -> UnsetType:
+        return UNSET
+
+    def on_answered(self, key: str, /) -> None:
+        pass

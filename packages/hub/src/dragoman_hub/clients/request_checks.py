@@ -1,0 +1,104 @@
+"""What is wrong with a request, before anything is done about it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+
+from msgspec import Raw
+
+from dragoman.schema.scalars import is_absolute
+from dragoman.wire.codes import invalid_params, invalid_request, session_not_found
+from dragoman_hub.engine.key_lookup import CHILD
+from dragoman_hub.engine.live_session import LiveSession
+from dragoman_hub.engine.ports import Position, read_cursor
+from dragoman_hub.gate.table import PassedParams
+from dragoman_hub.session.frames import KEY_LENGTH, key_in, ours_in, value_of
+from dragoman_hub.session.state import SAVED_STATES
+
+KINDS: dict[str, type] = {
+    "sessionId": str,
+    "cwd": str,
+    "cursor": str,
+    "mcpServers": list,
+    "additionalDirectories": list,
+    "_meta": dict,
+}
+"""Members of the protocol's requests about sessions."""
+
+
+def check_version(params: Mapping[str, Raw]) -> None:
+    version = value_of(params.get("protocolVersion"))
+    if not isinstance(version, int) or isinstance(version, bool) or not 0 <= version <= 65535:
+        raise invalid_params("protocolVersion is missing, or no version")
+
+
+def check_kinds(params: Mapping[str, Raw]) -> None:
+    """What is there must be of its kind; what is missing is for the handler to miss."""
+    for name, kind in KINDS.items():
+        value = value_of(params.get(name))
+        if value is not None and not isinstance(value, kind):
+            raise invalid_params(f"{name} is of the wrong kind")
+
+
+def check_folders(params: Mapping[str, Raw]) -> None:
+    """A session's folders are absolute: nobody here shares a current folder with the client. Some clients
+    have no folder for a session that is stored, and say an empty one.
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup#working-directory
+    """
+    more = value_of(params.get("additionalDirectories"))
+    for folder in (value_of(params.get("cwd")), *(more if isinstance(more, list) else ())):
+        if isinstance(folder, str) and folder and not is_absolute(folder):
+            raise invalid_params("cwd and additionalDirectories must be absolute paths")
+
+
+def checked_key(ours: Mapping[str, object]) -> str:
+    """The key of a request; empty if it has none. A key that cannot be kept is refused: without it, whoever
+    sends the request again has it carried out again.
+    """
+    if ours.get("key") and not key_in(ours):
+        raise invalid_params(f"_meta.dragoman.key is a text of at most {KEY_LENGTH} characters")
+    return key_in(ours)
+
+
+def new_key() -> str:
+    """For a request that has none. With dashes: so many hexadecimal digits in a row, under this name, look
+    like a secret, and the journal would take a closer look at every frame that has them.
+    """
+    return str(uuid.uuid4())
+
+
+def making_key(by: str, params: Mapping[str, Raw]) -> str:
+    """The key of a request that makes a session; empty if it has none. Each token, here `by`,
+    has keys of its own.
+    """
+    key = checked_key(ours_in(params))
+    return f"{by}\n{key}" if key else ""
+
+
+def named_agent(params: PassedParams) -> str:
+    """The agent that a request is about which has to name one."""
+    if not params.agent:
+        raise invalid_params("agent is missing")
+    return params.agent
+
+
+def checked_cursor(session: LiveSession, cursor: str, name: str) -> Position:
+    """The place in the session that the member `name` of a request says."""
+    position = read_cursor(cursor)
+    if position is None or position.sequence > session.log.last:
+        raise invalid_params(f"{name} is no cursor of this session")
+    return position
+
+
+def check_open(session: LiveSession) -> None:
+    """A session that was closed is loaded or resumed before anything is said in it."""
+    if session.listed_state in SAVED_STATES:
+        raise session_not_found(session.id)
+
+
+def check_no_child(session: LiveSession) -> None:
+    """A child session is its agent's own: a client reads it, answers its requests, and may cancel it."""
+    if session.state.parent:
+        raise invalid_request(f"session {session.id} is a child of {session.state.parent}: {CHILD}")

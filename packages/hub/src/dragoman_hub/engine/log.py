@@ -1,0 +1,491 @@
+"""Append, then act: what happens in a session is stored first, and has its effect afterwards, in order.
+
+`add` never waits. Entries that gather while a commit lasts are stored together with the next one. Entries
+that were added together are stored together. If the journal refuses, nothing has an effect, the entries
+stay, and they are tried again if the session, which hears of it, says so. If nobody knows whether they
+were stored, the journal is asked before anything else happens: what it has counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
+
+from dragoman.errors import JournalError, JournalUncertain, NoSuchStream, StreamMoved
+from dragoman.runtime.locks import LazyEvent
+from dragoman_hub.engine.bounds import SessionBounds
+from dragoman_hub.engine.ownership import Ownership
+from dragoman_hub.session.events import NewEntry
+from dragoman_hub.session.notes import HEARD
+from dragoman_hub.session.state import SessionState
+from dragoman_local.journal import Journal, StoredEntry
+from dragoman_local.journal.entry_runs import EntryBatch, FrameRun, queue_of, size_of, size_of_runs
+from dragoman_local.journal.redaction import is_redacted
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 2048
+AT_ONCE_BYTES = 1024 * 1024
+"""Entries of one append, and their bytes: a session that says much at once must not make the others wait."""
+
+UNCOUNTED_BYTES = 16 * 1024
+"""What may wait in one session without being counted: to count every update costs more than to store it."""
+
+PENDING_ENTRIES = 64
+"""Updates that cost as much as an entry that is acted upon: a policy may have to decide on it."""
+
+MOMENT = 0.05
+"""Seconds in which what an agent says was said at one moment: what waits then is one run, and one row. Only a
+hub that is behind has so much waiting; else each update has the moment in which it came.
+"""
+
+GATHER_SECONDS = 0.008
+"""For so long after updates were stored, those of other sessions gather: half a frame of a screen, for one
+commit instead of many. Whatever somebody waits for is stored at once, with all that has gathered.
+"""
+
+GATHER_BYTES = 4096
+"""An agent that says more than this at once has no reader whom it would keep waiting."""
+
+AGAIN_SECONDS = 1.0
+
+STORE_SECONDS = 5.0
+"""How long anybody waits for a session's last entries."""
+
+
+class LogSession(Protocol):
+    """The session whose entries they are (`live_session.LiveSession`)."""
+
+    stream: str
+
+    @property
+    def state(self) -> SessionState: ...
+    @property
+    def bounds(self) -> SessionBounds: ...
+    def on_stored(self, first: int, runs: Sequence[FrameRun]) -> None:
+        """These runs are stored, the first entry under this number."""
+
+    def on_failure(self, error: JournalError, certain: bool) -> bool:
+        """The waiting entries are not stored, for this reason, and whether that is certain; returns whether
+        they are tried again.
+        """
+
+
+class LogRound:
+    """Logs that have something to store. They give it to the journal when what happens is over, so that what
+    belongs together is stored together. Whoever knows when that is holds the round until then, by `with`;
+    else it is the next turn of the event loop.
+
+    Updates, on which nothing waits, are stored at once if none were stored within `GATHER_SECONDS`, and
+    together when that time is over if some were.
+    """
+
+    __slots__ = ("_gathered_at", "_held", "_is_planned", "_is_urgent", "_logs", "_timer")
+
+    def __init__(self) -> None:
+        self._logs: list[EntryLog] = []
+        self._held = 0
+        self._is_planned = False
+        self._is_urgent = False  # whether somebody waits for what one of the logs has
+        self._gathered_at = -GATHER_SECONDS  # when updates were stored last
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, log: EntryLog, *, is_urgent: bool) -> None:
+        self._logs.append(log)
+        self._is_urgent = self._is_urgent or is_urgent
+        self._plan()
+
+    def hurry(self) -> None:
+        """Somebody waits for what one of the logs has."""
+        if self._logs:
+            self._is_urgent = True
+            self._plan()
+
+    def _plan(self) -> None:
+        if not self._held and not self._is_planned and (self._is_urgent or self._timer is None):
+            self._is_planned = True
+            asyncio.get_running_loop().call_soon(self._on_turn)
+
+    def __enter__(self) -> None:
+        self._held += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._held -= 1
+        if self._logs and not self._held:
+            self._store()
+
+    def _on_turn(self) -> None:
+        self._is_planned = False
+        self._store()
+
+    def _store(self) -> None:
+        """Now, or when the time is over in which updates gather."""
+        if not self._is_urgent:
+            if self._timer is not None:
+                return
+            loop, due = asyncio.get_running_loop(), self._gathered_at + GATHER_SECONDS
+            if loop.time() < due:
+                self._timer = loop.call_at(due, self._store_now)
+                return
+        self._store_now()
+
+    def _store_now(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._is_urgent:
+            self._gathered_at = asyncio.get_running_loop().time()
+        self._is_urgent = False
+        logs, self._logs = self._logs, []
+        for log in logs:
+            log.store()
+
+
+class OpenRun(FrameRun):
+    """A run that still grows."""
+
+    frames: list[bytes]
+
+
+class Backlog:
+    """What waits for the journal. A log has none while its session is idle, as nearly all sessions are."""
+
+    __slots__ = (
+        *(
+            "runs",
+            "groups",
+            "open",
+            "open_count",
+            "size",
+            "counted_bytes",
+            "is_unknown",
+            "is_queued",
+            "task",
+            "again",
+        ),
+        "empty_event",
+    )
+
+    def __init__(self) -> None:
+        self.runs: list[FrameRun] = []
+        self.groups: list[int] = []  # how many of `runs` stand before the end of each `add`
+        self.open: OpenRun | None = None  # the last of `runs` but its receipt, if more may be added to it
+        self.open_count = 0  # frames of the group that ends with it
+        self.size = 0  # bytes of `runs`
+        self.counted_bytes = 0  # how many of them are counted as unstored
+        self.is_unknown = False  # whether the journal may have some of `runs`
+        self.is_queued = False  # whether it is in a round, or in the journal's queue
+        self.task: asyncio.Task[None] | None = None
+        self.again: asyncio.TimerHandle | None = None
+        self.empty_event = LazyEvent()
+
+    def may_go_on(self, *, with_receipt: bool) -> bool:
+        """Whether it ends with updates, and with their receipt or without one, and has room for more."""
+        run = self.open
+        if run is None or self.open_count >= AT_ONCE or self.size >= AT_ONCE_BYTES:
+            return False
+        return (self.runs[-1] is not run) is with_receipt
+
+    def grow(self, updates: NewEntry) -> None:
+        """Put updates behind those that are open, in one run with them if they are of one moment."""
+        run = self.open
+        self.open_count += len(updates.frames)
+        if run is not None and updates.time - run.time < MOMENT:
+            run.frames.extend(updates.frames)
+        else:
+            self.open = OpenRun("to_client", list(updates.frames), updates.time)
+            self.runs.append(self.open)
+
+    def cut(self) -> int:
+        """How many of the runs are stored next: as many as it takes to reach a bound, in whole groups."""
+        if len(self.groups) < 2:
+            return len(self.runs)
+        count = size = 0
+        is_small = self.size < AT_ONCE_BYTES
+        for place, run in enumerate(self.runs, 1):
+            count += len(run.frames) * (PENDING_ENTRIES if run.pending else 1)
+            size += 0 if is_small else size_of(run.frames)
+            if count >= AT_ONCE or size >= AT_ONCE_BYTES:
+                return next((end for end in self.groups if end >= place), len(self.runs))
+        return len(self.runs)
+
+
+class EntryLog:
+    """One session's end of its stream. Nobody else writes to it."""
+
+    __slots__ = ("_backlog", "_is_closed", "_journal", "_ownership", "_round", "_session", "last")
+
+    def __init__(
+        self,
+        journal: Journal,
+        session: LogSession,
+        *,
+        ownership: Ownership,
+        last: int,
+        log_round: LogRound,
+    ) -> None:
+        self.last = last
+        """The number of the last entry that is stored."""
+        self._journal = journal
+        self._round = log_round
+        self._session = session
+        self._ownership = ownership
+        self._backlog: Backlog | None = None
+        self._is_closed = False
+
+    def may_go_on(self) -> bool:
+        """Whether the last entry is the receipt for updates, and more of them may be added in its place."""
+        return self._backlog is not None and self._backlog.may_go_on(with_receipt=True)
+
+    def add(self, entries: Sequence[NewEntry], *, replaces_receipt: bool = False) -> None:
+        """Store these together, behind what was added before, or in the place of the receipt at its end: see
+        `may_go_on`.
+        """
+        if not entries:
+            return
+        if self._backlog is None:
+            self._backlog = Backlog()
+        if _are_updates(entries):
+            self._add_updates(self._backlog, entries, replaces_receipt=replaces_receipt)
+        else:
+            self._backlog.open = None
+            self._add(self._backlog, _runs_of(entries), is_urgent=True)
+
+    def _add_updates(self, backlog: Backlog, entries: Sequence[NewEntry], *, replaces_receipt: bool) -> None:
+        """What an agent says comes in many small pieces: they are one group, with one receipt at its end."""
+        updates, *receipts = entries
+        if not (replaces_receipt or (not receipts and backlog.may_go_on(with_receipt=False))):
+            backlog.open, backlog.open_count = None, 0
+            backlog.groups.append(0)
+        size = size_of(updates.frames) + (len(receipts[0].frames[0]) if receipts else 0)
+        if replaces_receipt:
+            size -= size_of(backlog.runs.pop().frames)
+        backlog.grow(updates)
+        backlog.runs += _runs_of(receipts)
+        backlog.groups[-1] = len(backlog.runs)
+        self._resize(backlog, size)
+        self._go(backlog, is_urgent=backlog.size > GATHER_BYTES)
+
+    def _add(self, backlog: Backlog, runs: Sequence[FrameRun], *, is_urgent: bool) -> None:
+        backlog.runs += runs
+        self._resize(backlog, size_of_runs(runs))
+        backlog.groups.append(len(backlog.runs))
+        self._go(backlog, is_urgent=is_urgent or backlog.size > GATHER_BYTES)
+
+    def replace(self, number: int, frame: bytes) -> None:
+        """Store this note in the place of an entry that is not stored yet."""
+        backlog, first = self._backlog, self.last + 1
+        for place, run in enumerate(() if backlog is None else backlog.runs):
+            if first == number and len(run.frames) == 1:
+                assert backlog is not None
+                self._resize(backlog, len(frame) - size_of(run.frames))
+                backlog.runs[place] = FrameRun("note", (frame,), run.time)
+                return
+            first += len(run.frames)
+        raise ValueError(f"entry {number} does not wait to be stored")
+
+    @property
+    def is_full(self) -> bool:
+        """Whether too much waits for the journal: here, or in others that count together with it."""
+        backlog = self._backlog
+        return backlog is not None and backlog.counted_bytes > 0 and self._session.bounds.entries.is_full
+
+    def _resize(self, backlog: Backlog, size: int) -> None:
+        backlog.size += size
+        difference = backlog.size - backlog.counted_bytes
+        if difference and (not backlog.size or abs(difference) > UNCOUNTED_BYTES):
+            self._session.bounds.entries.add(difference)
+            backlog.counted_bytes = backlog.size
+
+    @property
+    def is_idle(self) -> bool:
+        return self._backlog is None or self._backlog.empty_event.is_set()
+
+    async def flush(self, within: float) -> None:
+        """Until everything is stored, or `within` seconds have passed. Raises `JournalError` if the log was
+        closed before.
+        """
+        backlog = self._backlog
+        if backlog is None:
+            return
+        self._round.hurry()
+        try:
+            async with asyncio.timeout(within):
+                await backlog.empty_event.wait()
+        except TimeoutError:
+            log.warning("a session's last entries could not be stored within %g s", within)
+        if self._is_closed and backlog.runs:
+            raise JournalError("the session was closed before everything was stored")
+
+    async def aclose(self) -> None:
+        """What is not stored now is lost, as it would be by a crash: it has had no effect either. Nothing is
+        taken any more.
+        """
+        self._is_closed = True
+        backlog = self._backlog
+        if backlog is None:
+            return
+        backlog.empty_event.set()
+        if backlog.again is not None:
+            backlog.again.cancel()
+        if backlog.task is not None:
+            backlog.task.cancel()
+            await asyncio.wait((backlog.task,))
+
+    def _go(self, backlog: Backlog, *, is_urgent: bool) -> None:
+        if self._is_closed:
+            backlog.empty_event.set()  # nobody waits for what nobody stores
+            return
+        backlog.empty_event.clear()
+        if not backlog.is_queued and backlog.task is None and backlog.again is None:
+            backlog.is_queued = True
+            self._round.add(self, is_urgent=is_urgent)
+        elif is_urgent:
+            self._round.hurry()  # it may be there
+
+    def store(self) -> None:
+        """Give what waits to the journal: its round has come."""
+        backlog = self._backlog
+        if backlog is not None and backlog.is_queued and not self._is_closed and not self._try_queue(backlog):
+            backlog.is_queued = False
+            loop = asyncio.get_running_loop()
+            backlog.task = loop.create_task(self._store_all(backlog), name="hub log")
+
+    def _try_queue(self, backlog: Backlog) -> bool:
+        """Let the journal call us when it has stored what waits; False if that takes a task of ours."""
+        if backlog.is_unknown or self._ownership.is_shared:
+            return False  # something has to be asked before
+        queue = queue_of(self._journal)
+        if queue is None:
+            return False
+        size = backlog.cut()
+        batch = EntryBatch(backlog.runs if size == len(backlog.runs) else backlog.runs[:size])
+        on_done = partial(self._on_done, backlog, size)
+        is_queued = queue(self._session.stream, batch, after=self.last, on_done=on_done)
+        if is_queued:
+            backlog.open = None
+        return is_queued
+
+    def _on_done(self, backlog: Backlog, size: int, last: int, error: BaseException | None) -> None:
+        """The journal has stored the first `size` runs, or has not."""
+        if self._is_closed:
+            return
+        goes_on = False
+        try:
+            if error is None:
+                self._finish_runs(backlog, size, last)
+                goes_on = bool(backlog.runs) and not self._is_closed
+            elif isinstance(error, JournalError):
+                self._on_failure(backlog, error)
+            else:
+                raise error
+        finally:
+            backlog.is_queued = goes_on
+        if goes_on:
+            self.store()
+        elif not backlog.runs:
+            self._on_empty(backlog)
+
+    def _on_empty(self, backlog: Backlog) -> None:
+        backlog.empty_event.set()
+        if not self._session.state.is_busy:
+            self._backlog = None
+
+    def _on_failure(self, backlog: Backlog, error: JournalError) -> None:
+        backlog.is_unknown = backlog.is_unknown or isinstance(error, JournalUncertain)
+        if not self._is_closed and self._session.on_failure(error, not backlog.is_unknown):
+            loop = asyncio.get_running_loop()
+            backlog.again = loop.call_later(AGAIN_SECONDS, self._retry, backlog)
+
+    async def _store_all(self, backlog: Backlog) -> None:
+        try:
+            while backlog.runs:
+                await self._store(backlog)
+            self._on_empty(backlog)
+        except JournalError as error:
+            self._on_failure(backlog, error)
+        finally:
+            backlog.task = None
+
+    def _retry(self, backlog: Backlog) -> None:
+        backlog.again = None
+        self._go(backlog, is_urgent=True)
+
+    async def _store(self, backlog: Backlog) -> None:
+        if backlog.is_unknown:
+            await self._find_out(backlog)
+            if not backlog.runs:
+                return
+        # The end of the stream does not tell everything: another node may have deleted the session and loaded
+        # it again since, and written as many entries as we know.
+        await self._ownership.may_act()
+        size = backlog.cut()
+        backlog.open = None
+        try:
+            batch = EntryBatch(backlog.runs[:size])
+            last = await self._journal.append(self._session.stream, batch, after=self.last)
+        except StreamMoved as error:
+            if backlog.is_unknown:  # the answer before came from a server that is behind
+                raise JournalUncertain(str(error)) from error
+            raise
+        backlog.is_unknown = False
+        self._finish_runs(backlog, size, last)
+
+    def _finish_runs(self, backlog: Backlog, size: int, last: int) -> None:
+        """The first `size` runs are stored."""
+        if size == len(backlog.runs):  # nearly always
+            runs, backlog.runs = backlog.runs, []
+            backlog.groups.clear()
+            self._resize(backlog, -backlog.size)
+        else:
+            runs, backlog.runs = backlog.runs[:size], backlog.runs[size:]
+            backlog.groups = [end - size for end in backlog.groups if end > size]
+            self._resize(backlog, -size_of_runs(runs))
+        first, self.last = self.last + 1, last
+        self._session.on_stored(first, runs)
+
+    async def _find_out(self, backlog: Backlog) -> None:
+        """Which of the waiting entries the journal has. An entry of ours is one that has the time and the
+        direction of ours, and its text where it is not redacted.
+        """
+        stream = self._session.stream
+        entries: list[StoredEntry] = []
+        try:
+            async for page in self._journal.replay(stream, after=self.last):
+                entries += page
+        except NoSuchStream as error:
+            if self.last:  # it was deleted, by whoever has it now
+                raise StreamMoved(stream, self.last, 0) from error
+        place = size = 0
+        for run in backlog.runs:
+            if place == len(entries):
+                break
+            for frame in run.frames:
+                if place == len(entries) or not _is_same(entries[place], run, frame):
+                    raise StreamMoved(stream, self.last + place, self.last + len(entries))
+                place += 1
+            size += 1
+        if place < len(entries):
+            raise StreamMoved(stream, self.last + place, self.last + len(entries))
+        if size:
+            backlog.is_unknown = False
+            self._finish_runs(backlog, size, self.last + len(entries))
+
+
+def _runs_of(entries: Sequence[NewEntry]) -> list[FrameRun]:
+    return [FrameRun(entry.direction, entry.frames, entry.time, entry.pending) for entry in entries]
+
+
+def _are_updates(entries: Sequence[NewEntry]) -> bool:
+    """Whether they are what an agent says, with the receipt for it at most: nobody waits for those."""
+    if entries[0].direction != "to_client" or entries[0].pending:
+        return False
+    return len(entries) == 1 or (len(entries) == 2 and entries[1].frames[0].startswith(HEARD))
+
+
+def _is_same(entry: StoredEntry, run: FrameRun, frame: bytes) -> bool:
+    is_same_text = entry.frame == frame or is_redacted(entry.frame)
+    return is_same_text and entry.direction == run.direction and entry.time == run.time

@@ -1,0 +1,237 @@
+"""After a crash: the hub takes up what the one before it was in the middle of."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dragoman.errors import Elsewhere, ErrorAnswer, JournalDamaged, JournalError
+from dragoman.wire import Failure, Response, decode, error_object, failure
+from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman_hub.engine.live_session import EngineHub, LiveSession, SessionProcess
+from dragoman_hub.engine.pending_entries import REDACTED_ANSWER
+from dragoman_hub.session import events as ev
+from dragoman_hub.session.machine import REDACTED_PROMPT
+from dragoman_hub.session.notes import parent_in
+from dragoman_hub.session.state import SessionState, is_name
+from dragoman_local.journal import StoredEntry, StreamInfo
+from dragoman_local.journal.erasure import FORGETTING
+from dragoman_local.journal.journal_copy import all_streams
+from dragoman_local.journal.redaction import is_redacted
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 3600.0
+"""Between two looks for originals that are too old."""
+
+OPENED_AT_ONCE = 8
+"""Sessions that are read side by side: a journal on another machine answers each of many questions late."""
+
+
+REDACTED_MESSAGE = "the hub was stopped meanwhile, and only its redacted form is stored"
+
+AGAIN_SECONDS = 1.0
+TRIES = 30
+"""Sessions that cannot be read are tried again so often, with so many seconds between."""
+
+
+async def recover(hub: EngineHub) -> None:
+    """Find the agents that lived on, then the sessions that were in the middle of something; only then is
+    anybody listened to. An agent is not listened to before its sessions are open: nobody would know what its
+    answers are for.
+    """
+    processes = await hub.pool.adopt_all()
+    ours = hub.ownership.left_behind()
+    unread_streams = await _open_all(hub, await _unfinished_streams(hub) if ours is None else ours)
+    if unread_streams:
+        hub.owner.start(_open_rest(hub, unread_streams, processes))
+    else:
+        _listen(processes)
+
+
+def _listen(processes: Sequence[SessionProcess]) -> None:
+    for process in processes:
+        process.start()
+
+
+async def _open_all(hub: EngineHub, streams: Sequence[str]) -> list[str]:
+    """Returns those that could not be read now."""
+    at_once = asyncio.Semaphore(OPENED_AT_ONCE)
+
+    async def open_(stream: str) -> bool:
+        async with at_once:
+            return await _open(hub, stream)
+
+    results = await asyncio.gather(*map(open_, streams))
+    return [stream for stream, is_open in zip(streams, results, strict=True) if not is_open]
+
+
+async def _open_rest(hub: EngineHub, streams: Sequence[str], processes: Sequence[SessionProcess]) -> None:
+    """What could not be read is tried again, for so long that the agents can wait for it."""
+    try:
+        for _ in range(TRIES):
+            await asyncio.sleep(AGAIN_SECONDS)
+            streams = await _open_all(hub, streams)
+            if not streams:
+                return
+        log.error(
+            "%d sessions could not be read since the start: they are opened when asked for", len(streams)
+        )
+    finally:
+        _listen(processes)
+
+
+async def _unfinished_streams(hub: EngineHub) -> list[str]:
+    return [
+        info.stream
+        for state in ("running", "waiting", FORGETTING)
+        async for info in all_streams(hub.journal, state=state)
+        if is_name(info.stream)
+    ]
+
+
+async def _open(hub: EngineHub, stream: str) -> bool:
+    """With its children: the journal may list one as idle whose agent has not heard an answer. False if it is
+    worth another try.
+    """
+    try:
+        session = await hub.session(stream, may_load=True)
+        if session.process is not None:
+            return all([await _open(hub, child.id) for child in session.state.children.values() if child.id])
+    except (ErrorAnswer, Elsewhere, JournalDamaged) as error:
+        log.warning("session %s could not be opened again: %s", stream, error)
+    except JournalError as error:
+        log.warning("session %s could not be opened yet, it is tried again: %s", stream, error)
+        return False
+    return True
+
+
+class UnfinishedWork(NamedTuple):
+    """What is needed to go on with a session where the hub before stopped."""
+
+    frames: Sequence[tuple[int, bytes]]
+    """What was stored for the agent's process and perhaps did not reach it, with the entries' numbers."""
+    has_lost_prompt: bool
+    """Whether only the redacted form is left of the prompt that runs."""
+    lost_steers: Sequence[str]
+    """Keys of messages into turns of which only the redacted form is left."""
+    is_orphaned: bool
+    """Whether it is a child whose parent's turn has ended: nobody waits for its requests any more."""
+
+
+async def read_unfinished(
+    hub: EngineHub, state: SessionState, process: SessionProcess | None
+) -> UnfinishedWork:
+    """Everything that has to be read and waited for. Nothing is changed: whoever fails here can ask again."""
+    is_orphaned = bool(state.parent and state.requests) and await hub.children.is_orphaned(state)
+    frames: list[tuple[int, bytes]] = []
+    has_lost_prompt = False
+    steers = {steer.sequence: steer.key for steer in state.steers.values()}
+    lost_steers: list[str] = []
+    if process is not None:
+        originals = await hub.journal.originals(state.id)
+        async for page in hub.journal.replay(state.id, after=max(process.last_taken(state), state.bound_at)):
+            for entry in page:
+                if entry.direction != "to_agent":
+                    continue
+                frame = originals.get(entry.sequence) or _without_original(state.id, entry)
+                if frame:
+                    frames.append((entry.sequence, frame))
+                elif state.turn is not None and state.turn.sequence == entry.sequence:
+                    has_lost_prompt = True
+                elif entry.sequence in steers:
+                    lost_steers.append(steers[entry.sequence])
+    return UnfinishedWork(frames, has_lost_prompt, lost_steers, is_orphaned)
+
+
+def take_up(hub: EngineHub, session: LiveSession, work: UnfinishedWork) -> None:
+    """Go on with a session where the hub before stopped."""
+    if session.process is not None:
+        _say_again(session, session.process, work)
+        hub.broker.on_recovery(session)
+    else:
+        why = "the turn was cut short: the hub was stopped, and the agent with it"
+        session.dispatch(ev.AgentGone(error=error_object(INTERNAL_ERROR, why)))
+    if work.is_orphaned:
+        session.dispatch(ev.ParentTurnEnded())
+    session.on_change()
+    session.dispatch(ev.Resumed())
+
+
+def _say_again(session: LiveSession, process: SessionProcess, work: UnfinishedWork) -> None:
+    """As it was said. A prompt of which only the redacted form is left is not said: its turn ends."""
+    turn = session.state.turn
+    if turn is not None and turn.id is not None:
+        process.expect(turn.id, session)
+    for steer in session.state.steers.values():
+        process.expect(steer.id, session)
+    for sequence, frame in work.frames:
+        session.bounds.answers.add(len(frame))
+        process.say(session, frame, sequence)
+    if work.has_lost_prompt:
+        error = error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_PROMPT}")
+        session.dispatch(ev.TurnFailed(error=error))
+    for key in work.lost_steers:
+        session.dispatch(ev.SteerGivenUp(key=key, reason=REDACTED_MESSAGE))
+
+
+def _without_original(session_id: str, entry: StoredEntry) -> bytes:
+    """What the agent is told in the place of a frame that has no original: the frame itself, if nothing was
+    redacted; an error, if it is an answer; else nothing.
+    """
+    if not is_redacted(entry.frame):
+        return entry.frame
+    log.warning("session %s: entry %d for the agent is redacted and not said", session_id, entry.sequence)
+    message = decode(entry.frame)
+    if not isinstance(message, Response | Failure):
+        return b""
+    return failure(message.id, error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_ANSWER}"))[:-1]
+
+
+async def drop_overdue(hub: EngineHub) -> None:
+    """Drop originals that are too old, now and then every hour, whoever they belong to, and forget sessions
+    that are older than the settings allow.
+    """
+    while True:
+        try:
+            count = await hub.journal.drop_originals_before(time.time() - hub.options.originals_kept)
+            if count:
+                log.info("the originals of %d entries were dropped: nobody had settled them in time", count)
+        except JournalError as error:
+            log.warning("originals that are too old could not be dropped, it is tried again: %s", error)
+        for session in list(hub.sessions.values()):
+            if session.process is not None:
+                session.pending.confirm(session.process.last_taken(session.state))
+        if hub.options.keep_days:
+            await _forget_overdue(hub, time.time() - hub.options.keep_days * 86400.0)
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _forget_overdue(hub: EngineHub, before: float) -> None:
+    """Forget sessions in which nothing was said since; those that somebody uses or that wait stay."""
+    try:
+        streams = [info.stream async for info in all_streams(hub.journal) if is_overdue(info, before)]
+        first = await hub.journal.first_entries(streams)
+    except JournalError as error:
+        log.warning("sessions that are too old could not be found, it is tried again: %s", error)
+        return
+    count = 0
+    for stream in streams:
+        if stream not in first or parent_in(first[stream].frame):
+            continue  # a child session goes with the one for which it works
+        try:
+            session = await hub.session(stream)
+            if not session.followers and not session.state.is_busy:
+                await session.close(deletes=True)
+                count += 1
+        except (ErrorAnswer, Elsewhere, JournalError) as error:
+            log.info("session %s is too old and could not be forgotten yet: %s", stream, error)
+    if count:
+        log.info("%d sessions were forgotten, which were older than keep_days allows", count)
+
+
+def is_overdue(info: StreamInfo, before: float) -> bool:
+    return is_name(info.stream) and bool(info.state) and info.updated < before

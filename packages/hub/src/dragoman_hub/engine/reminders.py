@@ -1,0 +1,91 @@
+"""What an agent is told of a session that it does not know: a brief, in front of the next prompt.
+
+It does not know the session because it has lost its memory of it, or because the session was handed over to
+it by another agent. The brief is made from the journal, of the session and of those that it goes on from.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from dragoman_hub.session.frames import encode_json, object_of, value_of
+from dragoman_hub.session.notes import read_note
+from dragoman_hub.session.state import SessionState
+from dragoman_local.journal import Journal
+from dragoman_local.journal.brief import BriefFold, ConversationBrief
+
+MOST_SOURCES = 8
+"""Sessions that one goes on from, each from the one before: what is older is in none of the briefs."""
+
+
+class StreamPart(NamedTuple):
+    """A stream up to an entry; all of it if that is 0."""
+
+    stream: str
+    end: int = 0
+
+
+async def source_of(journal: Journal, stream: str) -> StreamPart:
+    """What a session goes on from, by its first entry; without a name if there is nothing, or the session
+    is deleted.
+    """
+    if await journal.info(stream) is None:
+        return StreamPart("")
+    async for page in journal.replay(stream, limit=1):
+        note = read_note(page[0].frame)
+        if note is not None and note.hub == "made":
+            return StreamPart(note.source, note.source_end)
+    return StreamPart("")
+
+
+class Reminders:
+    """Of all sessions of a hub; read from the journal again when one is lost."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._briefs: dict[str, ConversationBrief] = {}  # by session
+
+    async def recall(self, state: SessionState) -> None:
+        """Read what was said, for the next prompt."""
+        self._briefs[state.id] = await self.brief(state)
+
+    async def brief(self, state: SessionState) -> ConversationBrief:
+        """What the agent of this session must know. A session in which nothing was said yet stands as the
+        one that it goes on from.
+        """
+        fold = BriefFold()
+        parts = [StreamPart(state.id)] if state.turns else []
+        part = await source_of(self._journal, state.id)
+        while part.stream and len(parts) < MOST_SOURCES:
+            parts.append(part)
+            part = await source_of(self._journal, part.stream)
+        if part.stream:
+            fold.miss("earlier sessions")
+        for part in reversed(parts):
+            await self._read(fold, part)
+        if state.turns:
+            fold.forget_waiting()  # its agent gets them as prompts
+        return fold.finish(reason="memory" if state.turns and not state.is_unbriefed else "handover")
+
+    async def _read(self, fold: BriefFold, part: StreamPart) -> None:
+        info = await self._journal.info(part.stream)
+        if info is None:
+            fold.miss("sessions that were deleted")
+            return
+        fold.begin(info.agent)
+        async for page in self._journal.replay(part.stream, limit=part.end or None):
+            fold.add_all(page)
+
+    def remind(self, session_id: str, params: bytes) -> bytes:
+        """The prompt, with the past in front of it."""
+        brief = self._briefs.pop(session_id, None)
+        if brief is None or not brief.text:
+            return params
+        members = object_of(params)
+        members["prompt"] = Raw(encode_json([*brief.blocks, *value_of(members.get("prompt"), [])]))
+        return encode_json(members)
+
+    def forget(self, session_id: str) -> None:
+        self._briefs.pop(session_id, None)

@@ -1,0 +1,247 @@
+"""Who may come in: a token, a host that we are, an origin that we trust.
+
+A page of somebody else's, opened in a browser on this machine, can reach every port of it. It cannot choose
+the `Host` and `Origin` headers that its browser sends, and it does not know our token; each of the three is
+asked for. Tokens are kept as hashes and compared in constant time. A browser cannot set headers on a
+WebSocket, so whoever holds a token may trade it for a ticket: good once, for half a minute.
+
+An address that keeps bringing wrong tokens is told to wait. A good token is good from there all the same:
+many people share an address, and none of them shall be able to lock the others out.
+
+Nothing here listens. Time and randomness come from the caller's side only in tests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from dragoman_hub.gate.rates import WRONG_TOKENS, Buckets, network_of, whole_seconds
+from dragoman_hub.gate.real_paths import real_paths
+
+Scope: TypeAlias = Literal["observe", "prompt", "approve", "admin"]
+INCLUDE_OBSERVE: frozenset[Scope] = frozenset({"prompt", "admin"})
+
+ALL: frozenset[Scope] = frozenset({"observe", "prompt", "approve", "admin"})
+
+TICKET_SECONDS = 30.0
+TICKETS = 1000
+"""Tickets that are open at once; more than that, nobody needs."""
+
+
+class AdmissionRefusal(Struct, frozen=True):
+    """Why somebody may not come in; what they are told says no more than its status."""
+
+    status: int
+    why: str
+    retry: int = 0
+    """Seconds after which it is worth another try; 0 says nothing about that."""
+    reason: str = ""
+    """What the person at the other end may be shown."""
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """What an answer with this status must carry."""
+        if self.status == 401:
+            return [(b"www-authenticate", b"Bearer")]
+        return [(b"retry-after", str(self.retry).encode())] if self.retry else []
+
+
+class Grant(Struct, frozen=True):
+    """What a token is good for."""
+
+    name: str
+    scopes: frozenset[Scope] = ALL
+    agents: tuple[str, ...] = ()
+    """Patterns of names of agents, as a shell writes them; none of them means all agents."""
+    roots: tuple[str, ...] = ()
+    """Folders below which sessions may be, links resolved; none of them means all folders."""
+    token: str = ""
+    """Which token of that name it came from: a rotated one is another. Says nothing about the token."""
+
+    def may(self, scope: Scope) -> bool:
+        """`prompt` and `admin` include `observe`: nobody can drive or run what they cannot see. `approve`
+        does not: who only answers need not read what was said.
+        """
+        return scope in self.scopes or (scope == "observe" and not self.scopes.isdisjoint(INCLUDE_OBSERVE))
+
+    def may_use(self, agent: str) -> bool:
+        return not self.agents or any(fnmatchcase(agent, pattern) for pattern in self.agents)
+
+    def may_open(self, cwd: str) -> bool:
+        """Whether a folder, with its links resolved, is a root or lies below one: in an event loop, by what
+        `look_at` found last, and elsewhere by a look at the disk.
+        """
+        if not self.roots:
+            return True
+        if not _is_folder_name(cwd):
+            return False
+        real = real_paths.get(cwd)
+        return real is not None and any(is_below(real, root) for root in self.roots)
+
+    def paths_to_look_at(self, paths: Iterable[str]) -> list[str]:
+        """Those about which `may_open` cannot say anything before `look_at`."""
+        if not self.roots:
+            return []
+        return [path for path in paths if _is_folder_name(path) and real_paths.needs_look(path)]
+
+    async def look_at(self, paths: Iterable[str]) -> None:
+        """Find out where folders are, before `may_open` is asked about them."""
+        await real_paths.look(self.paths_to_look_at(paths))
+
+
+def _is_folder_name(path: str) -> bool:
+    return os.path.isabs(path) and "\0" not in path
+
+
+def is_below(path: str, root: str) -> bool:
+    """By whole names: /home/ann/app2 is not below /home/ann/app."""
+    return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
+
+
+def new_token() -> str:
+    """256 bits that nobody guesses."""
+    return secrets.token_urlsafe(32)
+
+
+def hash_token(token: str) -> str:
+    # A token is random: nothing would be gained by a slow hash, and each request would pay for it.
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Admission:
+    """Decides about one request at a time. `hosts` are the names that we go by, with their ports."""
+
+    def __init__(
+        self,
+        grants: Mapping[str, Grant],
+        *,
+        hosts: Iterable[str],
+        origins: Iterable[str] = (),
+        without_token: Grant | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        on_used: Callable[[Grant], None] | None = None,
+    ) -> None:
+        """`without_token` is what somebody may do who brings no token; nothing, if it is None."""
+        self._grants = dict(grants)  # hash of the token → what it is good for
+        self._without_token = without_token
+        self._hosts = {host.lower() for host in hosts}
+        self._origins = {origin.lower() for origin in origins}
+        self._tickets: dict[str, tuple[Grant, float]] = {}
+        self._clock = clock
+        self._wrong = Buckets(WRONG_TOKENS, clock=clock)
+        self.on_used = on_used
+        """Told of each grant by which somebody came in."""
+
+    def admit(
+        self, headers: Mapping[bytes, bytes], *, ticket: str = "", address: str = ""
+    ) -> Grant | AdmissionRefusal:
+        """By the headers of a request, or by a ticket, which is used up by that. `address` is the peer's."""
+        refusal = self.check_address(headers)
+        if refusal is not None:
+            return refusal
+        kind, _, token = headers.get(b"authorization", b"").decode(errors="replace").partition(" ")
+        if not ticket and (kind.lower() != "bearer" or not token):
+            if self._without_token is not None and b"authorization" not in headers:
+                return self._without_token
+            return AdmissionRefusal(401, "no token was given")
+        grant = self._redeem(ticket) if ticket else self._find_grant(token.strip())
+        if grant is None:
+            return self.refuse_wrong(
+                "a ticket that is not good" if ticket else "a token that is not known", address
+            )
+        if self.on_used is not None:
+            self.on_used(grant)
+        return grant
+
+    def check_address(self, headers: Mapping[bytes, bytes]) -> AdmissionRefusal | None:
+        """Why a request is not for us, or from a page that may not come; tokens are not looked at."""
+        host = headers.get(b"host", b"").decode(errors="replace").lower()
+        if host not in self._hosts:
+            return AdmissionRefusal(421, f"a request for another host than ours: {host[:80]!r}")
+        origin = headers.get(b"origin")
+        if origin is not None and not self._is_ours(origin.decode(errors="replace").lower()):
+            return AdmissionRefusal(403, "a page of somebody else's")
+        return None
+
+    def ticket(self, grant: Grant) -> str:
+        """Good once, for a short while, for whoever holds the grant."""
+        now = self._clock()
+        self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[1] > now}
+        while len(self._tickets) >= TICKETS:
+            del self._tickets[next(iter(self._tickets))]
+        ticket = new_token()
+        self._tickets[hash_token(ticket)] = (grant, now + TICKET_SECONDS)
+        return ticket
+
+    def replace(self, grants: Mapping[str, Grant]) -> None:
+        """Tokens were added, changed or revoked; tickets of those that are gone are gone too."""
+        self._grants = dict(grants)
+        current = set(self._grants.values())
+        self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[0] in current}
+
+    def holds(self, grant: Grant) -> bool:
+        """Whether a grant of somebody who came in earlier is still good."""
+        return grant in self._grants.values()
+
+    def grant_of(self, token: str) -> Grant | None:
+        """What a token is good for now, by what tells it from others (`Grant.token`)."""
+        return next((grant for grant in self._grants.values() if grant.token == token), None)
+
+    @property
+    def hosts(self) -> list[str]:
+        """The names that we go by, with their ports."""
+        return sorted(self._hosts)
+
+    @property
+    def origins(self) -> list[str]:
+        """The pages of others that may come, as far as they were named."""
+        return sorted(self._origins)
+
+    def rename(self, *, hosts: Iterable[str], origins: Iterable[str]) -> None:
+        """We go by other names from now on, and trust other pages."""
+        self._hosts = {host.lower() for host in hosts}
+        self._origins = {origin.lower() for origin in origins}
+
+    def refuse_wrong(self, why: str, address: str) -> AdmissionRefusal:
+        """Somebody brought what is not good: counted against the address, which has to wait some day."""
+        wait = self._wrong.take(network_of(address)) if address else 0.0
+        return (
+            AdmissionRefusal(429, f"{why}, once again", whole_seconds(wait))
+            if wait
+            else AdmissionRefusal(401, why)
+        )
+
+    def _is_ours(self, origin: str) -> bool:
+        _, _, host = origin.partition("://")
+        return origin in self._origins or host in self._hosts
+
+    def _find_grant(self, token: str) -> Grant | None:
+        digest, match = hash_token(token), None
+        for known_digest, grant in self._grants.items():  # all of them, so that time tells nothing
+            if hmac.compare_digest(known_digest, digest):
+                match = grant
+        return match
+
+    def _redeem(self, ticket: str) -> Grant | None:
+        entry = self._tickets.pop(hash_token(ticket), None)
+        return None if entry is None or entry[1] < self._clock() else entry[0]
+
+
+def local_hosts(port: int) -> list[str]:
+    """The names of this machine to itself."""
+    return [name for host in ("127.0.0.1", "localhost", "::1") for name in names_of(host, port)]
+
+
+def names_of(host: str, port: int) -> list[str]:
+    """How a client writes a host and a port: usual ports may be left out."""
+    shown_host = f"[{host}]" if ":" in host else host
+    return [f"{shown_host}:{port}", shown_host] if port in (80, 443) else [f"{shown_host}:{port}"]

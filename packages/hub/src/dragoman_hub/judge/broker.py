@@ -1,0 +1,483 @@
+"""What agents ask, and who answers: people, a policy, a client that lends its files, or the hub itself.
+
+Permissions and questions are judged, one after the other in each session, and nobody knows of them before.
+What no rule answers goes to every client that may answer; the first answer counts, whoever gives it. Files
+and terminals are the business of the client whose turn it is, if it lends them, and else of the hub. A client
+that lends and is cut off has a while to come back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from dragoman.errors import ErrorAnswer
+from dragoman.runtime.budget import HeldBytes
+from dragoman.wire import failure, notification
+from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
+from dragoman.wire.envelope import JsonObject
+from dragoman_hub.clients.client import ClientHub, HubClient
+from dragoman_hub.engine.bounds import WORK_BYTES
+from dragoman_hub.engine.live_session import LiveSession, SessionFollower
+from dragoman_hub.engine.pending_entries import REDACTED_REQUEST
+from dragoman_hub.engine.ports import ClientPort
+from dragoman_hub.engine.session_reach import reaches
+from dragoman_hub.gate.admission import Grant
+from dragoman_hub.judge.attempts import AttemptLog
+from dragoman_hub.judge.hub_judge import HubJudge, OpenQuestion
+from dragoman_hub.judge.question_forms import PERMISSION, about_of, check_question, refusal_of
+from dragoman_hub.judge.risks import RiskAssessor
+from dragoman_hub.judge.servers import permit_servers
+from dragoman_hub.lending.lender import HubLender, LentWork
+from dragoman_hub.session import events as ev
+from dragoman_hub.session.frames import encode_json, object_of, value_of
+from dragoman_hub.session.state import OpenRequest, PromptAnswer
+from dragoman_local.workspace.policy.audit import AuditLog
+from dragoman_local.workspace.policy.permission_service import policy_refusal
+from dragoman_local.workspace.policy.policy_parser import PolicyError
+from dragoman_local.workspace.policy.tool_calls import ToolCalls
+from dragoman_local.workspace.remote_access import PERMIT_METHOD
+
+log = logging.getLogger(__name__)
+
+HAS_LARGE_ANSWER = frozenset({"fs/read_text_file", "terminal/output"})
+"""What clients lend whose answers may be large."""
+
+
+class ApprovalBroker:
+    """Sits between agents that ask and everybody who might answer."""
+
+    def __init__(self, hub: ClientHub) -> None:
+        self._hub = hub
+        audit = AuditLog(hub.options.audit) if hub.options.audit else None
+        self.judge = HubJudge(hub, file=hub.options.policy, audit=audit)
+        self.attempts = AttemptLog(audit, self.judge.threads)
+        self._lending = HubLender(guard=self.judge.guard)
+        self._terminals: set[tuple[str, str]] = set()  # sessions and terminals that we lend ourselves
+        self._lenders: dict[tuple[str, int], ClientPort] = {}  # by session and request
+        self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}
+        self._holds: dict[tuple[str, int], HeldBytes] = {}  # for answers that clients make
+        self._senders: dict[tuple[str, str], set[HubClient]] = {}  # by session and prompt, who waits for it
+        self._risks = RiskAssessor(hub, on_late=self.on_assessment)
+
+    async def aclose(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        await self._lending.aclose()
+        await self._risks.aclose()
+        await self.judge.aclose()
+
+    def load_policy(self, file: str) -> str:
+        """Take over the policy as it is now; says why it stays as it was, if it does."""
+        try:
+            self.judge.load(file)
+        except PolicyError as error:
+            return f"the policy stays as it was: {error}"
+        return ""
+
+    async def permit_servers(
+        self, params: Mapping[str, Raw], *, agent: str, cwd: str, session: LiveSession | None = None
+    ) -> None:
+        """Raise the answer to a request that names an MCP server which is not permitted."""
+        await permit_servers(self._hub, self.judge, params, agent=agent, cwd=cwd, session=session)
+
+    # Requests come and go.
+
+    def on_request(self, session: LiveSession, request: OpenRequest) -> None:
+        """Called when it is stored, before anybody hears of it."""
+        seat = self._hub.pool.seats.get(session.state.agent)
+        place = "" if seat is None else seat.spec.place
+        if request.is_question or not (place or self._is_for_us(session, request)):
+            self._hub.owner.start(self._judge_in_order(session, request))
+        elif place and request.method != PERMIT_METHOD:
+            why = f"Method not found: the files and terminals of this agent are on {place}"
+            self._refuse(session, request, ErrorAnswer(METHOD_NOT_FOUND, why))
+        else:
+            self._lend_ourselves(session, request)
+
+    async def _judge_in_order(self, session: LiveSession, request: OpenRequest) -> None:
+        """What agents ask in one session is judged in the order in which they ask."""
+        async with self.judge.turnstile(session.id):
+            if request.is_question:
+                await self._judge(session, request)
+            else:
+                await self._lend(session, request)
+
+    async def _judge(self, session: LiveSession, request: OpenRequest) -> None:
+        """Judge a question, and open it for people if they are to answer it."""
+        if request.sequence not in session.state.requests:
+            return
+        try:
+            event, question = await self.judge.in_thread(self._look, session, request, session.calls)
+        except Exception:  # a mistake of ours must not leave the agent without an answer
+            log.exception("session %s: %s cannot be judged", session.id, request.method)
+            error = ErrorAnswer(INTERNAL_ERROR, "Internal error")
+            event, question = _ended(request, by="hub", error=_members(error)), None
+        if not event.outcome and self._nobody_knows_how(session, request):
+            event = _ended(request, by="hub", outcome="cancelled", result=Raw(b'{"action":"cancel"}'))
+        if question is not None:
+            self.judge.open(session, request, question)
+        if session.dispatch(event) != "done":  # it has ended meanwhile
+            self.judge.on_end(session, request, outcome="cancelled", result=None)
+        elif not event.outcome:
+            self._open(session, session.state.requests[request.sequence])
+
+    def _look(
+        self, session: LiveSession, request: OpenRequest, calls: ToolCalls
+    ) -> tuple[ev.RequestJudged, OpenQuestion | None]:
+        """What comes of a question, and what people are asked by it. Called in a thread."""
+        try:
+            check_question(request)
+        except ErrorAnswer as error:
+            log.warning("session %s: %s is refused: %s", session.id, request.method, error.message)
+            return _ended(request, by="hub", error=_members(error)), None
+        question: OpenQuestion | None = None
+        if request.method == PERMISSION and not request.is_own:
+            verdict = self.judge.decide(session, request, calls)
+            if isinstance(verdict, Raw):
+                return _ended(request, by="policy", result=verdict), None
+            question = verdict
+            request = replace(request, shown_params=question.shown_params)
+        seconds = self._hub.options.expire
+        how = refusal_of(request, cancel=self._hub.options.on_expiry == "cancel")
+        event = ev.RequestJudged(
+            sequence=request.sequence,
+            rule="" if question is None else question.rule,
+            assessment=self._risks.look(session, request),
+            act=self.judge.own_act(session, request) if question is None else question.view,
+            shown_params=request.shown_params,
+            expires=request.time + seconds if seconds > 0 else 0.0,
+            expiry=Raw(how) if seconds > 0 else None,
+        )
+        return event, question
+
+    def _open(self, session: LiveSession, request: OpenRequest) -> None:
+        """It is judged, and that is written down: tell people."""
+        self._announce("asked", {"request": self.describe(session, request)}, session)
+        if request.assessment is None and request.method == PERMISSION:
+            self._hub.owner.start(self._risks.look_longer(session, request))
+
+    def _nobody_knows_how(self, session: LiveSession, request: OpenRequest) -> bool:
+        """Whether people are there, and none of their clients can show a form. When nobody is there, somebody
+        may come.
+        """
+        if request.method == PERMISSION:
+            return False
+        clients = [follower.client for follower in session.followers]
+        able = any(client.can_answer(request) or client.events for client in clients)
+        is_watched = any(client.watches and client.grant.may("approve") for client in self._hub.clients)
+        return bool(clients) and not (able or is_watched)
+
+    def on_assessment(self, session: LiveSession, request: OpenRequest) -> None:
+        """The reviewer's rules have come to an end after it was told."""
+        members = {"sessionId": session.id, "request": str(request.sequence), **(request.assessment or {})}
+        self._announce("judged", members, session)
+
+    def on_settled(self, session: LiveSession, request: OpenRequest, outcome: str) -> None:
+        self._lenders.pop((session.id, request.sequence), None)
+        timer = self._timers.pop((session.id, request.sequence), None)
+        if timer is not None:
+            timer.cancel()
+        self._free(session.id, request.sequence)
+        self.judge.on_settled(session, request)
+        if request.is_question:
+            members = {"sessionId": session.id, "request": str(request.sequence), "outcome": outcome}
+            self._announce("settled", members, session)
+
+    def on_recovery(self, session: LiveSession) -> None:
+        """It was opened after a crash, with what its agent had asked before."""
+        _refuse_redacted(session)
+        undecided_ids = {about_of(request) for request in session.state.requests.values() if request.is_own}
+        for request in list(session.state.requests.values()):
+            if request.is_own:
+                session.settle(request.sequence, outcome="cancelled", by="hub")
+            elif (
+                request.is_question  # whoever saw it may see it again once it is judged again
+                or request.sequence in undecided_ids  # nobody had permitted it
+                or not self._is_for_us(session, request)  # a client has it to do
+            ):
+                self.on_request(session, request)
+            else:
+                self._lend_after_crash(session, request)
+
+    def _lend_after_crash(self, session: LiveSession, request: OpenRequest) -> None:
+        if request.method in ("fs/write_text_file", "terminal/create"):
+            why = "Internal error: the hub was restarted meanwhile and does not know whether it has done this"
+            self._refuse(session, request, ErrorAnswer(INTERNAL_ERROR, why))
+        else:
+            self._lend_ourselves(session, request)
+
+    def inbox(self, client: HubClient) -> list[JsonObject]:
+        questions = [
+            (request.time, _for_grant(client.grant, self.describe(session, request)))
+            for session in self._hub.sessions.values()
+            if reaches(client.grant, session.state)
+            for request in session.state.questions
+        ]
+        return [question for _, question in sorted(questions, key=lambda pair: pair[0])]
+
+    def describe(self, session: LiveSession, request: OpenRequest) -> JsonObject:
+        more: JsonObject = {"expiresAt": request.expires} if request.expires else {}
+        if session.state.parent:
+            more["parent"] = session.state.parent
+            more["requester"] = self._hub.children.requester(session)
+        if request.rule:
+            more["rule"] = request.rule
+        return {
+            "sessionId": session.id,
+            "request": str(request.sequence),
+            "method": request.method,
+            "params": request.shown,
+            "askedAt": request.time,
+            "agent": session.state.agent,
+            "title": session.state.title,
+            **more,
+            **request.judgement,
+        }
+
+    def _announce(self, what: str, members: JsonObject, session: LiveSession) -> None:
+        blocks: dict[bool, bytes] = {}  # by whether it may observe
+        for client in self._hub.clients:
+            if client.watches and reaches(client.grant, session.state):
+                is_observer = client.grant.may("observe")
+                if is_observer not in blocks:
+                    shown = encode_json(_for_grant(client.grant, members))
+                    blocks[is_observer] = notification(f"_dragoman/hub/{what}", shown)
+                client.tell(blocks[is_observer])
+
+    # Files and terminals.
+
+    async def _lend(self, session: LiveSession, request: OpenRequest) -> None:
+        """Let a client do what its agent wants of it."""
+        decision = await self.judge.in_thread(self.judge.decide_for_client, session, request)
+        if request.sequence not in session.state.requests:
+            return
+        match decision:
+            case "allow":
+                self._give_to_client(session, request)
+                self._ask_lender(session, request)
+            case "deny":
+                self._refuse(session, request, policy_refusal())
+            case "ask":
+                self._hub.owner.start(self._ask_for_client(session, request))
+
+    def _is_for_us(self, session: LiveSession, request: OpenRequest) -> bool:
+        """Whether the hub lends what is asked for, and not a client."""
+        terminal = value_of(object_of(request.params).get("terminalId"))
+        ours = isinstance(terminal, str) and (session.id, terminal) in self._terminals
+        turn = session.root.state.turn
+        return ours or self._hub.options.files != "client" or turn is None or request.method not in turn.lends
+
+    def _give_to_client(self, session: LiveSession, request: OpenRequest) -> None:
+        """Have it carried out by the client whose turn it is, when there is room for the answer."""
+        if request.method not in HAS_LARGE_ANSWER:
+            self._give_lender(session, request)
+            return
+        hold = session.bounds.answers.try_take(WORK_BYTES)
+        if hold is None:
+            self._hub.owner.start(self._give_when_room(session, request))
+        else:
+            self._holds[session.id, request.sequence] = hold
+            self._give_lender(session, request)
+
+    async def _give_when_room(self, session: LiveSession, request: OpenRequest) -> None:
+        hold = await session.bounds.answers.take(WORK_BYTES)
+        if request.sequence not in session.state.requests:
+            hold.release()
+            return
+        self._holds[session.id, request.sequence] = hold
+        self._give_lender(session, request)
+        self._ask_lender(session, request)
+
+    def _ask_lender(self, session: LiveSession, request: OpenRequest) -> None:
+        """Its client was told of the stream up to here before it was the one to answer."""
+        follower = self._lender_on(session, request.sequence)
+        if follower is not None:
+            follower.ask_again()
+
+    def _give_lender(self, session: LiveSession, request: OpenRequest) -> None:
+        clients = (follower.client for follower in session.followers)
+        lender = next((client for client in clients if self._has_turn(client, session)), None)
+        if lender is None:  # it was cut off, and may come back; else its follower asks it
+            self._wait_for_lender(session, request)
+        else:
+            self._lenders[session.id, request.sequence] = lender
+
+    def lender(self, session: LiveSession, sequence: int) -> ClientPort | None:
+        """The client whose files or terminals a request needs."""
+        return self._lenders.get((session.id, sequence))
+
+    def _lender_on(self, session: LiveSession, sequence: int) -> SessionFollower | None:
+        lender = self.lender(session, sequence)
+        return None if lender is None else session.follower_of(lender)
+
+    async def _ask_for_client(self, session: LiveSession, request: OpenRequest) -> None:
+        try:
+            await self.judge.permit_for_client(session, request)
+        except ErrorAnswer as error:
+            self._refuse(session, request, error)
+            return
+        if request.sequence in session.state.requests:
+            self._give_to_client(session, request)
+            self._ask_lender(session, request)
+
+    def _refuse(self, session: LiveSession, request: OpenRequest, error: ErrorAnswer) -> None:
+        session.settle(request.sequence, outcome="answered", by="hub", error=_members(error))
+
+    def _has_turn(self, client: ClientPort, session: LiveSession) -> bool:
+        """Whether the turn that runs is this client's, sent with its token; a child works for the turn of
+        another session.
+        """
+        session = session.root
+        turn, follower = session.state.turn, session.follower_of(client)
+        if turn is None or follower is None or turn.by != client.grant.name:
+            return False
+        return turn.key in follower.own or (session.id, turn.key) in client.waiting
+
+    def _lend_ourselves(self, session: LiveSession, request: OpenRequest) -> None:
+        if self._lending.serves(request.method):
+            work = LentWork(session, request)
+            self._hub.owner.start(self._lending.answer(session, request, work, on_terminal=self._on_terminal))
+            if session.process is not None:
+                session.process.slow_down(session.bounds.lent)
+        else:
+            error = ErrorAnswer(METHOD_NOT_FOUND, "Method not found", {"method": request.method})
+            self._refuse(session, request, error)
+
+    def _on_terminal(self, session_id: str, terminal: str) -> None:
+        """A terminal of the hub's own: what follows about it is for us."""
+        self._terminals.add((session_id, terminal))
+
+    # Clients come and go.
+
+    def on_client_arrival(self, client: HubClient) -> None:
+        """A client that comes back takes the place of the one that it was: its latest connection is the one
+        that counts, also where a node that was cut off brings an older one here afterwards.
+        """
+        self._risks.warm_up()
+        if not client.name:  # nobody can tell whether it was here before
+            return
+        who = (client.name, client.grant.name)
+        same = [candidate for candidate in self._hub.clients if (candidate.name, candidate.grant.name) == who]
+        latest = max(same, key=lambda candidate: candidate.since, default=client)
+        for candidate in same:
+            if candidate is not latest:
+                log.info("a client of %s has come back by another way", client.grant.name)
+                if candidate.seat is not None:
+                    candidate.seat.on_replaced()
+                candidate.on_end(None)
+
+    def on_attach(self, client: HubClient, session: LiveSession) -> None:
+        for request in session.state.requests.values():
+            waits = (session.id, request.sequence) in self._timers
+            if waits and request.method in client.lends() and self._has_turn(client, session):
+                self._lenders[session.id, request.sequence] = client
+
+    def on_detach(self, client: HubClient, session: LiveSession) -> None:
+        for request in session.state.requests.values():
+            if self.lender(session, request.sequence) is client:
+                self._wait_for_lender(session, request)
+
+    def _wait_for_lender(self, session: LiveSession, request: OpenRequest) -> None:
+        loop = asyncio.get_running_loop()
+        seconds = self._hub.options.lender_grace
+        key = (session.id, request.sequence)
+        if key not in self._timers:
+            self._timers[key] = loop.call_later(seconds, self._lender_is_gone, session, request)
+
+    def _lender_is_gone(self, session: LiveSession, request: OpenRequest) -> None:
+        self._timers.pop((session.id, request.sequence), None)
+        is_there = self._lender_on(session, request.sequence) is not None
+        if is_there or request.sequence not in session.state.requests:
+            return
+        if request.method == "fs/read_text_file":
+            self._free(session.id, request.sequence)
+            self._lend_ourselves(session, request)
+            return
+        # Anything else may have been done already: twice would be worse than not at all.
+        why = "Internal error: the client that lends this has left"
+        self._refuse(session, request, ErrorAnswer(INTERNAL_ERROR, why))
+
+    def _free(self, session_id: str, sequence: int) -> None:
+        hold = self._holds.pop((session_id, sequence), None)
+        if hold is not None:
+            hold.release()
+
+    def terminal(self, session: LiveSession, terminal_id: str) -> JsonObject | None:
+        """What a terminal that the hub lends has printed."""
+        return self._lending.output(session.id, terminal_id)
+
+    def forget(self, session: LiveSession) -> None:
+        self.judge.forget(session.id)
+        self._lending.close(session.id)
+        self._lenders = {key: lender for key, lender in self._lenders.items() if key[0] != session.id}
+        self._terminals = {key for key in self._terminals if key[0] != session.id}
+        self._holds = {key: hold for key, hold in self._holds.items() if key[0] != session.id}
+        self._senders = {key: senders for key, senders in self._senders.items() if key[0] != session.id}
+
+    def on_prompt_sent(self, client: HubClient, session_id: str, key: str) -> None:
+        """A client waits for the end of this prompt."""
+        self._senders.setdefault((session_id, key), set()).add(client)
+
+    def _take_senders(self, session_id: str, key: str) -> list[HubClient]:
+        """Who waits for a prompt that has ended, and is still there."""
+        return [client for client in self._senders.pop((session_id, key), ()) if client in self._hub.clients]
+
+    def refuse_prompt(self, session_id: str, key: str, error: Any) -> None:
+        """Tell whoever waits for a prompt that it was not taken."""
+        for client in self._take_senders(session_id, key):
+            for request_id in client.waiting.pop((session_id, key), ()):
+                client.tell(failure(request_id, error))
+
+    def answer_detached(self, session_id: str, key: str, answer: PromptAnswer | None) -> None:
+        """A client that follows the session no more is told the end of its prompt, and nothing else."""
+        for client in self._take_senders(session_id, key):
+            if session_id not in client.followers:
+                for request_id in client.waiting.pop((session_id, key), ()):
+                    if answer is not None:
+                        client.send(answer.to(request_id, usage=client.usage))
+
+    def on_failed_append(self, session: LiveSession) -> None:
+        """The agent need not go on with what nobody can keep."""
+        process = session.process
+        if process is not None and session.state.turn is not None:
+            own = process.own_ids.get(session.id, session.id)
+            process.notify("session/cancel", encode_json({"sessionId": own}))
+
+
+def _members(error: ErrorAnswer) -> JsonObject:
+    return {"code": error.code, "message": error.message, "data": error.data}
+
+
+def _ended(request: OpenRequest, *, by: str, outcome: str = "answered", **answer: Any) -> ev.RequestJudged:
+    """A question that nobody needs to see; `answer` is a result or an error."""
+    return ev.RequestJudged(sequence=request.sequence, outcome=outcome, by=by, **answer)
+
+
+def _refuse_redacted(session: LiveSession) -> None:
+    """End the requests of which only the redacted form is left."""
+    for request in list(session.state.requests.values()):
+        if request.is_whole:
+            continue
+        log.warning("session %s: request %d: %s", session.id, request.sequence, REDACTED_REQUEST)
+        if request.is_question:
+            answer: JsonObject = {"result": Raw(refusal_of(request, cancel=True))}
+        else:
+            answer = {"error": {"code": INTERNAL_ERROR, "message": f"Internal error: {REDACTED_REQUEST}"}}
+        session.settle(request.sequence, outcome="cancelled", by="hub", reason=REDACTED_REQUEST, **answer)
+
+
+def _for_grant(grant: Grant, question: JsonObject) -> JsonObject:
+    """Who only answers sees the question, and not what its session is called."""
+    if grant.may("observe"):
+        return question
+    return {
+        name: _for_grant(grant, value) if name == "request" and isinstance(value, dict) else value
+        for name, value in question.items()
+        if name != "title"
+    }

@@ -1,0 +1,139 @@
+"""MCP servers that clients name: programs and addresses that an agent will use, unasked.
+
+They are judged before the agent hears of them, by the rules that are about such servers; what no rule names
+is the client's own act and allowed. Where a rule asks, people are asked in the session. A session that is yet
+to be made has none: then one is made for the question alone, which the inbox shows and which is deleted with
+the answer. Every decision is in the audit log before it takes effect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+from msgspec import Raw
+
+from dragoman.errors import Elsewhere, ErrorAnswer
+from dragoman.schema.codec import write
+from dragoman_hub.engine.lifecycle import ASKING
+from dragoman_hub.engine.live_session import EngineHub, LiveSession
+from dragoman_hub.engine.log import STORE_SECONDS
+from dragoman_hub.gate.table import FORBIDDEN
+from dragoman_hub.judge.hub_judge import HubJudge, OpenQuestion
+from dragoman_hub.session import events as ev
+from dragoman_hub.session.frames import KEY_LENGTH, encode_json, value_of
+from dragoman_hub.session.state import new_state
+from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.act_view import view_of
+from dragoman_local.workspace.policy.decision import PolicyDecision
+from dragoman_local.workspace.policy.judge import LENT_OPTIONS
+from dragoman_local.workspace.policy.options import choose_option
+from dragoman_local.workspace.policy.permission_prompt import PermissionChoice
+
+ASKING_KEY: Final = ASKING.ljust(KEY_LENGTH + 1, "-")
+"""The key under which the journal lists them; it is longer than a client's may be."""
+
+TITLE: Final = "A new session"
+"""What a session is called that is there for a question alone."""
+
+OPTIONS: Final = tuple(option for option in LENT_OPTIONS if option.kind != "allow_always")
+"""What a person may answer about an MCP server. There is no rule for good: whoever wrote one that asks wants
+to be asked.
+"""
+
+
+async def permit_servers(
+    hub: EngineHub,
+    judge: HubJudge,
+    params: Mapping[str, Raw],
+    *,
+    agent: str,
+    cwd: str,
+    session: LiveSession | None = None,
+) -> None:
+    """Raise the answer to a request that names an MCP server which is not permitted."""
+    servers = value_of(params.get("mcpServers"))
+    for server in servers if isinstance(servers, list) else []:
+        if not isinstance(server, dict):
+            continue
+        act, decision = await judge.in_thread(judge.decide_about_server, server, agent=agent, cwd=cwd)
+        choice = PermissionChoice(
+            option_id=choose_option("allow" if decision.outcome == "allow" else "deny", OPTIONS), by="policy"
+        )
+        if decision.outcome == "ask":
+            try:
+                await judge.in_thread(
+                    judge.write, act, decision, outcome="ask", why=decision.why, by="policy"
+                )
+                choice = await _ask(hub, judge, act, decision, session)
+            except asyncio.CancelledError:
+                judge.take_back(act, decision)
+                raise
+        decision = await judge.in_thread(judge.settle_server, act, decision, choice, OPTIONS)
+        if decision.outcome != "allow":
+            why = f"Forbidden: the MCP server {act.tool!r} is not permitted: {decision.why}"
+            raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"})
+
+
+async def _ask(
+    hub: EngineHub, judge: HubJudge, act: Act, decision: PolicyDecision, session: LiveSession | None
+) -> PermissionChoice:
+    view = Raw(encode_json(view_of(act, why=decision.why)))
+    question = OpenQuestion(act=act, decision=decision, options=OPTIONS, view=view)
+    if session is not None:
+        return await judge.ask_people(session, _params(act, session.id), question)
+    async with asking_session(hub, agent=act.agent, cwd=act.roots[0]) as asking:
+        return await judge.ask_people(asking, _params(act, asking.id), question)
+
+
+def _params(act: Act, session_id: str) -> bytes:
+    """A question about an MCP server. Values of its variables are left out: they are mostly keys."""
+    target = {"command": act.script.text} if act.script is not None else {"url": act.title}
+    variables = [variable.partition("=")[0] for variable in act.variables]
+    call = {
+        "toolCallId": f"hub-mcp-{act.tool}",
+        "title": f"Let {act.agent} use the MCP server {act.tool!r}: `{act.title}`",
+        "kind": act.kind,
+        "status": "pending",
+        "rawInput": {**target, **({"variables": variables} if variables else {})},
+    }
+    options = [Raw(write(option)) for option in OPTIONS]
+    return encode_json({"sessionId": session_id, "toolCall": call, "options": options})
+
+
+@asynccontextmanager
+async def asking_session(hub: EngineHub, *, agent: str, cwd: str) -> AsyncIterator[LiveSession]:
+    """A session in which people are asked about one that is not there yet. It has no agent, and is deleted
+    when the question is over.
+    """
+    session_id = f"{ASKING}{uuid.uuid4()}"
+    session = LiveSession(hub, new_state(session_id), listed_state="waiting")
+    session.lease = await hub.ownership.claim(session_id)
+    hub.sessions[session_id] = session
+    event = ev.SessionMade(agent=agent, cwd=cwd, folders=(), session=session_id, process=0, result={})
+    session.dispatch(event)
+    session.dispatch(ev.Renamed(title=TITLE))
+    try:
+        await session.log.flush(STORE_SECONDS)
+        await hub.journal.describe(
+            session_id, agent=agent, cwd=cwd, title=TITLE, state="waiting", session=ASKING_KEY
+        )
+        yield session
+    finally:
+        await session.close(deletes=True)
+
+
+async def drop_asking_sessions(hub: EngineHub) -> None:
+    """Delete what a hub has left behind that was stopped while it asked: whoever waited for the answer is
+    gone. Those of other nodes stay.
+    """
+    for info in (await hub.journal.list(session=ASKING_KEY, limit=500)).streams:
+        try:
+            lease = await hub.ownership.claim(info.stream)
+        except Elsewhere:
+            continue
+        await hub.journal.delete(info.stream)
+        await hub.ownership.release(lease)

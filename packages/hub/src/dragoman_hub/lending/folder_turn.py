@@ -1,0 +1,96 @@
+"""One turn of one session, as far as files go: its folder before and after it, and what its agent named.
+
+Whoever attributes a change to a turn asks which files its agent named, and which files were named by the
+agents of the turns that ran at the same time (`turn_overlap`). Nothing here looks into a folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from dragoman_hub.lending.named_files import NamedFiles
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from dragoman_hub.lending.far_folder import FarSide
+    from dragoman_hub.lending.turn_overlap import TurnStay
+    from dragoman_local.workspace.snapshots import FileChange
+
+
+class FolderChanges(Protocol):
+    """What is different between two looks at a folder."""
+
+    @property
+    def files(self) -> Sequence[FileChange]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+    async def revert(self, path: str) -> None: ...
+    async def revert_hunks(self, path: str, hunks: Collection[int]) -> None: ...
+
+
+class FolderLook(Protocol):
+    """A folder before or after a turn, on this machine (`workspace.snapshots.Snapshot`) or on another
+    (`FarLook`).
+    """
+
+    @property
+    def growth(self) -> int: ...
+    @property
+    def is_closed(self) -> bool: ...
+    @property
+    def file_count(self) -> int: ...
+    async def compare(self, later: Self | None = None) -> FolderChanges: ...
+    async def retake(self) -> Self: ...
+    def share(self) -> Self: ...
+    def adopt(self, path: str, later: Self) -> None: ...
+    async def aclose(self) -> None: ...
+
+
+class FolderTurn:
+    """One turn of one session: the folder around it, what its agent named, and whose turns ran meanwhile."""
+
+    def __init__(self, session_id: str, key: str, cwd: str, *, far_side: FarSide | None = None) -> None:
+        self.session = session_id
+        self.key = key
+        self.cwd = cwd
+        self.far_side = far_side
+        self.place = "" if far_side is None else far_side.place
+        self.named = NamedFiles(cwd, place=self.place)
+        self.stay: TurnStay | None = None
+        """From when it is known to others that run at the same time."""
+        self.is_running = True
+        self.before: FolderLook | None = None
+        self.after: FolderLook | None = None
+        self.note = ""
+        """Why its changes are not known."""
+        self.opening: asyncio.Task[None] | None = None
+        """The look before it."""
+        self.finishing: asyncio.Task[None] | None = None
+        """The look after it."""
+        self.timer: asyncio.TimerHandle | None = None
+
+    @property
+    def folder(self) -> str:
+        """Its folder, as people and logs are told of it."""
+        return f"{self.place}:{self.cwd}" if self.place else self.cwd
+
+    async def looks_done(self) -> None:
+        """Until no look for it is under way."""
+        for look in (self.opening, self.finishing):
+            if look is not None:
+                await asyncio.wait([look])
+
+    async def aclose(self) -> None:
+        """Nobody asks about this turn any more. Those that ran beside it may still ask which files it named;
+        it holds on to no other turn, or each would keep those before it, back to the first.
+        """
+        if self.timer is not None:
+            self.timer.cancel()
+        if self.stay is not None:
+            self.stay.forget_others()
+        for snapshot in (self.before, self.after):
+            if snapshot is not None:
+                await snapshot.aclose()

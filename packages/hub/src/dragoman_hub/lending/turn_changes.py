@@ -1,0 +1,497 @@
+"""What the last turn of each session changed on disk, and by whom.
+
+A folder is looked at before a turn and after it; what differs was changed while the turn ran. A change is the
+session's own if no other turn ran in the same folder meanwhile, or if its agent named the file (a diff, the
+location of an edit, a write through a client or the hub) and no other agent did. What cannot be attributed is
+told apart from that and never counted as the session's own.
+
+Snapshots cost disk space and a descriptor. Sessions of one folder share them; they are given back when their
+session is closed or nobody has asked for `KEPT_SECONDS`; of turns that have ended, the last `MOST` have them.
+A look that takes too long costs its turn `LOOK_SECONDS`, is not repeated for a while, and then tried again.
+
+A look can go on beside the turn: a file that was not seen before it changed is named in a note, and never
+counted as the session's own. Turns that begin or end at the same time in one folder share a look. A prompt in
+a folder of many files that is known from the turn before waits `PROMPT_SECONDS` for it, any other one
+`LOOK_SECONDS`. A folder on another machine is looked at there, and told of in the same way (`far_folder`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from msgspec import Raw
+
+from dragoman.errors import DragomanError, ErrorAnswer
+from dragoman.runtime.owner import TaskOwner
+from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
+from dragoman_hub.gate.real_paths import real_paths
+from dragoman_hub.lending.change_owner import attribute, count_lines, describe_change
+from dragoman_hub.lending.far_folder import FarSide
+from dragoman_hub.lending.folder_turn import FolderLook, FolderTurn
+from dragoman_hub.lending.turn_overlap import TurnOverlap
+from dragoman_hub.session.frames import object_of, value_of
+from dragoman_local.workspace.snapshot_entries import TurnStart
+from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
+from dragoman_local.workspace.store import remove_abandoned
+
+if TYPE_CHECKING:
+    from dragoman_local.workspace.snapshots import FileChange
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 3.0
+"""A turn waits so long for a look at its folder."""
+
+PROMPT_SECONDS = 0.025
+"""A prompt waits so long for a look at a folder of many files that was looked at before. Nobody who waits for
+the first word notices it.
+"""
+
+MANY_FILES = 2000
+"""From here on a folder has many files. A look at fewer of them is over before anybody notices it."""
+
+CLOSE_SECONDS = 1.0
+"""How long looks and removals that are under way may take when the hub ends; the next one removes the
+rest.
+"""
+
+FIRST_PAUSE = 30.0
+LONGEST_PAUSE = 3600.0
+"""Seconds without a look after one that took too long; each further one doubles them."""
+
+KEPT_SECONDS = 1800.0
+"""Seconds without a question after which the snapshots of a turn that has ended are given back."""
+
+MOST = 256
+"""Sessions whose last turn is known; above that, the oldest turns that have ended are forgotten."""
+
+GROWTH = 64 * 1024 * 1024
+"""Bytes that shared contents may grow by before a fresh snapshot is taken without what nobody needs."""
+
+PAUSES = 1000
+"""Folders whose looks are paused; more than that, and all are forgotten."""
+
+
+class LookFailed(DragomanError):
+    """Nothing is known about a folder now, and why."""
+
+
+class _Pause:
+    """No look at a folder until a moment."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.until = 0.0
+
+    def extend(self, now: float) -> None:
+        self.seconds = min(LONGEST_PAUSE, max(FIRST_PAUSE, 2 * self.seconds))
+        self.until = now + self.seconds
+
+
+class _SharedLook:
+    """One look at a folder, for all turns that asked for it before it began."""
+
+    def __init__(self, key: tuple[str, object], why: str = "") -> None:
+        self.key = key
+        self.task: asyncio.Future[FolderLook] | None = None
+        """None if there is no look."""
+        self.why = why
+        self.start = TurnStart()
+        """When the first of the turns began; for a look before turns."""
+        self.bases: list[FolderLook] = []
+        """The looks before the turns; for a look after turns."""
+        self.users = 0
+        """Turns that wait for it."""
+
+
+class TurnChanges:
+    """Everything here is lost with the hub, without harm. `keep_seconds` is `KEPT_SECONDS` but for tests."""
+
+    def __init__(
+        self,
+        *,
+        is_enabled: bool,
+        keep_seconds: float = KEPT_SECONDS,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.far_side: Callable[[str], FarSide | None] = lambda _: None
+        """Who looks at the folders of a session that are on another machine; the hub sets it."""
+        self._is_enabled = is_enabled
+        self._keep_seconds = keep_seconds
+        self._clock = clock or (lambda: asyncio.get_running_loop().time())
+        self._turns: dict[str, FolderTurn] = {}  # by session, the last turn of each
+        self._ended_turns: dict[str, None] = {}  # sessions whose last turn has ended, the oldest first
+        self._looked_turns: dict[str, dict[FolderTurn, None]] = {}  # by folder of this machine
+        self._overlap = TurnOverlap()
+        self._pending_looks: dict[tuple[str, object], _SharedLook] = {}
+        self._folder_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._pauses: dict[str, _Pause] = {}
+        self._looks: Counter[str] = Counter()  # by folder, those that somebody waits for
+        self._owner: TaskOwner | None = None
+
+    async def open(self) -> None:
+        """Remove what a hub that was killed has left."""
+        self._owner = TaskOwner("turn changes")
+        if self._is_enabled:
+            await asyncio.to_thread(remove_abandoned)
+
+    async def aclose(self) -> None:
+        turns, self._turns = list(self._turns.values()), {}
+        if self._owner is not None:
+            await self._owner.finish(CLOSE_SECONDS)
+            await self._owner.aclose()
+        for turn in turns:
+            await turn.aclose()
+
+    # Turns begin and end.
+
+    async def begin(self, session_id: str, key: str, folders: Sequence[str]) -> None:
+        """Look at the first of the session's folders before the agent touches it."""
+        if not self._is_enabled:
+            return
+        turn = FolderTurn(session_id, key, folders[0], far_side=self.far_side(session_id))
+        folders = await _real_folders(turn.place, folders)
+        # Turns that have ended are looked at first: what this one writes is not theirs.
+        finishing_tasks = self._overlap.finishing_near(turn.place, folders)
+        if finishing_tasks:
+            await asyncio.wait(finishing_tasks)
+        last = self._turns.get(session_id)
+        if last is not None:
+            await self._wait_for_end(last)
+        turn.stay = self._overlap.enter(turn.place, folders, turn.named)
+        self._turns[session_id] = turn
+        self._ended_turns.pop(session_id, None)
+        is_large = _is_large(self._base(turn.cwd))
+        look = self._ask_for_look(turn)
+        assert self._owner is not None
+        turn.opening = self._owner.start(self._open(turn, last, look))
+        await asyncio.wait([turn.opening], timeout=PROMPT_SECONDS if is_large else LOOK_SECONDS)
+        if not (is_large or look.start.is_heeded):
+            await asyncio.wait([turn.opening])  # it is about to fail
+        look.start.begin()
+        self._make_room()
+
+    async def _open(self, turn: FolderTurn, last: FolderTurn | None, look: _SharedLook) -> None:
+        try:
+            turn.before = await self._wait_for_look(turn, look)
+        except LookFailed as error:
+            turn.note = str(error)
+        finally:
+            if last is not None:
+                await self._give_back(last)
+        if self._turns.get(turn.session) is not turn:  # the session was closed meanwhile
+            await turn.aclose()
+        elif turn.before is not None:
+            self._looked_turns.setdefault(turn.cwd, {})[turn] = None
+
+    def end(self, session_id: str, key: str) -> None:
+        """The turn has ended: look again, while others may still write."""
+        turn = self._turns.get(session_id)
+        if turn is not None and turn.key == key and turn.is_running and turn.finishing is None:
+            assert self._owner is not None
+            turn.finishing = self._owner.start(self._finish(turn))
+            if turn.stay is not None:
+                self._overlap.finish(turn.stay, turn.finishing)
+
+    async def _finish(self, turn: FolderTurn) -> None:
+        if turn.opening is not None:
+            await asyncio.wait([turn.opening], timeout=LOOK_SECONDS)
+            if not turn.opening.done():  # whoever prompts next would wait for it
+                turn.opening.cancel()
+                await asyncio.wait([turn.opening])
+                turn.note = str(self._too_slow(turn.folder))
+        try:
+            if turn.before is not None:
+                turn.after = await self._wait_for_look(turn, self._ask_for_look(turn))
+        except LookFailed as error:
+            turn.note = str(error)
+        finally:
+            self._leave(turn)
+            self._touch(turn)
+        if self._turns.get(turn.session) is not turn:
+            await turn.aclose()
+
+    def _leave(self, turn: FolderTurn) -> None:
+        turn.is_running = False
+        if turn.stay is not None:
+            self._overlap.leave(turn.stay)
+        if self._turns.get(turn.session) is turn:
+            self._ended_turns[turn.session] = None
+
+    async def _wait_for_end(self, turn: FolderTurn) -> None:
+        await turn.looks_done()
+        self._leave(turn)
+
+    def forget(self, session_id: str) -> None:
+        """The session is closed, deleted, or another node's."""
+        turn = self._turns.pop(session_id, None)
+        self._ended_turns.pop(session_id, None)
+        if turn is not None and self._owner is not None:
+            self._leave(turn)
+            self._owner.start(self._close(turn))
+
+    async def _close(self, turn: FolderTurn) -> None:
+        await self._wait_for_end(turn)
+        await self._give_back(turn)
+
+    async def _give_back(self, turn: FolderTurn) -> None:
+        looked_turns = self._looked_turns.get(turn.cwd, {})
+        looked_turns.pop(turn, None)
+        if not looked_turns:
+            self._looked_turns.pop(turn.cwd, None)
+        await turn.aclose()
+
+    def _touch(self, turn: FolderTurn) -> None:
+        """Somebody needs it: give it back later."""
+        if turn.timer is not None:
+            turn.timer.cancel()
+        if not turn.is_running and self._turns.get(turn.session) is turn:
+            turn.timer = asyncio.get_running_loop().call_later(self._keep_seconds, self._expire, turn)
+
+    def _expire(self, turn: FolderTurn) -> None:
+        if self._turns.get(turn.session) is turn:
+            self.forget(turn.session)
+
+    def _make_room(self) -> None:
+        while len(self._turns) > MOST and self._ended_turns:
+            self.forget(next(iter(self._ended_turns)))
+
+    # Looks.
+
+    def _ask_for_look(self, turn: FolderTurn) -> _SharedLook:
+        """A look that begins from now on: at the folder before a turn, or, if that is known, after it. Turns
+        that ask for the same one before it begins share it.
+        """
+        folder = turn.folder
+        pause = self._pauses.get(folder)
+        if pause is not None and self._clock() < pause.until:
+            remaining = pause.until - self._clock()
+            why = f"changes in {folder} are not known: looks are paused for {remaining:.0f} s"
+            return _SharedLook((turn.cwd, None), why)
+        before = turn.before
+        key = (turn.cwd, before.origin if isinstance(before, Snapshot) else None)
+        look = None if turn.far_side is not None else self._pending_looks.get(key)
+        if look is None:
+            look = _SharedLook(key)
+            look.task = asyncio.ensure_future(self._look(turn, look))
+            if turn.far_side is None:
+                self._pending_looks[key] = look
+        look.users += 1
+        if before is not None:
+            look.bases.append(before)
+        return look
+
+    async def _look(self, turn: FolderTurn, look: _SharedLook) -> FolderLook:
+        if turn.far_side is not None:
+            return await (look.bases[0].retake() if look.bases else turn.far_side.look())
+        async with self._folder_locks.setdefault(turn.cwd, asyncio.Lock()):
+            if self._pending_looks.get(look.key) is look:
+                del self._pending_looks[look.key]
+            if look.bases:  # after turns
+                base: FolderLook | None = next((b for b in look.bases if not b.is_closed), look.bases[0])
+                start = None
+            else:
+                base, start = self._base(turn.cwd), look.start
+            if isinstance(base, Snapshot):
+                return await base.retake(start=start)
+            return await take_snapshot([turn.cwd], start=start)
+
+    async def _wait_for_look(self, turn: FolderTurn, look: _SharedLook) -> FolderLook:
+        """What a look at a turn's folder found. Raises `LookFailed`."""
+        if look.task is None:
+            raise LookFailed(look.why)
+        folder = turn.folder
+        # Looks at one folder wait for each other: how long they take then says nothing of the folder.
+        was_alone = folder not in self._looks
+        self._looks[folder] += 1
+        try:
+            done, _ = await asyncio.wait([look.task], timeout=LOOK_SECONDS)
+            if not done and look.start.is_heeded:
+                done, _ = await asyncio.wait([look.task])  # beside the turn; it has a bound of its own
+            was_alone = was_alone and self._looks[folder] == 1
+        except asyncio.CancelledError:
+            self._abandon(turn, look)
+            raise
+        finally:
+            self._looks[folder] -= 1
+            if not self._looks[folder]:
+                del self._looks[folder]
+        if not done:
+            self._abandon(turn, look)
+            if not was_alone:
+                raise LookFailed(f"changes in {folder} are not known: too many turns began or ended at once")
+            raise self._too_slow(folder)
+        look.users -= 1
+        try:
+            snapshot = look.task.result()
+        except (DragomanError, OSError) as error:
+            log.info("changes in %s are not known: %s", folder, error)
+            raise LookFailed(f"changes in {folder} are not known: {error}") from None
+        if self._pauses.pop(folder, None) is not None:
+            log.info("changes in %s are known again", folder)
+        return snapshot.share() if look.users else snapshot
+
+    def _abandon(self, turn: FolderTurn, look: _SharedLook) -> None:
+        """A turn does not wait for a look any more. Without anybody who does, nobody waits behind it either,
+        and what comes of it is closed.
+        """
+        look.users -= 1
+        if look.users or look.task is None:
+            return
+        if self._pending_looks.get(look.key) is look:
+            del self._pending_looks[look.key]
+        self._folder_locks.pop(turn.cwd, None)
+        assert self._owner is not None
+        self._owner.start(_close_result(look.task))
+
+    def _base(self, folder: str) -> FolderLook | None:
+        """The last look at a folder of this machine, whose contents the next one can share."""
+        turn = next(reversed(self._looked_turns.get(folder, {})), None)
+        look = None if turn is None else turn.after or turn.before
+        return None if look is None or look.is_closed or look.growth > GROWTH else look
+
+    def _too_slow(self, folder: str) -> LookFailed:
+        if len(self._pauses) >= PAUSES:
+            self._pauses.clear()
+        pause = self._pauses.setdefault(folder, _Pause())
+        pause.extend(self._clock())
+        why = (
+            f"changes in {folder} are not known: a look at it took longer than {LOOK_SECONDS:g} s; "
+            f"the first turn after {pause.seconds:.0f} s tries again"
+        )
+        log.warning("%s", why)
+        return LookFailed(why)
+
+    # What agents name.
+
+    def on_updates(self, session_id: str, frames: Iterable[bytes]) -> None:
+        turn = self._turns.get(session_id)
+        if turn is None or not turn.is_running:
+            return
+        for frame in frames:
+            if b'"tool_call' in frame:
+                update = object_of(object_of(object_of(frame).get("params")).get("update"))
+                if value_of(update.get("sessionUpdate")) in ("tool_call", "tool_call_update"):
+                    turn.named.see_tool_call(update)
+
+    def on_write(self, session_id: str, params: Raw) -> None:
+        """A client or the hub has written a file for the session's agent."""
+        turn = self._turns.get(session_id)
+        if turn is not None and turn.is_running:
+            path = value_of(object_of(params).get("path"))
+            turn.named.name(path if isinstance(path, str) else "")
+
+    # Questions.
+
+    async def changes(self, session_id: str) -> dict[str, Any]:
+        """Its own files, those of others or of nobody known, and what could not be found out."""
+        turn = self._turns.get(session_id)
+        if turn is None:
+            return {"files": [], "others": [], "notes": []}
+        files, notes = await self._compare(turn)
+        own, foreign = await attribute(turn, files)
+        return {
+            "files": [describe_change(change) for change in own],
+            "others": [{**describe_change(change), "by": by} for change, by in foreign],
+            "notes": notes,
+        }
+
+    async def tally(self, session_id: str) -> dict[str, int] | None:
+        """How many files of its own the last turn changed, and how many lines; None if nothing is known."""
+        turn = self._turns.get(session_id)
+        if turn is None or turn.is_running:
+            return None
+        files, _ = await self._compare(turn)
+        own, _ = await attribute(turn, files)
+        return count_lines(own)
+
+    async def revert(self, session_id: str, path: str, hunks: Sequence[int] | None) -> None:
+        turn = self._turns.get(session_id)
+        if turn is None or turn.before is None:
+            raise invalid_params("nothing is known to have changed there")
+        await self._wait_for_looks(turn)
+        changes = await turn.before.compare(turn.after)
+        own, foreign = await attribute(turn, changes.files)
+        if path in {change.path for change, _ in foreign}:
+            raise invalid_params("the file was changed by another session, or nobody knows by whom")
+        if path not in {change.path for change in own}:
+            raise invalid_params("nothing is known to have changed there")
+        try:
+            await (changes.revert(path) if hunks is None else changes.revert_hunks(path, hunks))
+            if turn.after is not None:  # the turn has changed from here on what is left of it
+                now = await turn.before.retake()
+                turn.after.adopt(path, now)
+                await now.aclose()
+        except DragomanError as error:
+            raise ErrorAnswer(INTERNAL_ERROR, f"Internal error: {error}") from None
+
+    async def own_paths(self, session_id: str) -> list[str]:
+        """The files that the last turn is known to have changed; none if nothing is known."""
+        turn = self._turns.get(session_id)
+        if turn is None:
+            return []
+        files, _ = await self._compare(turn)
+        own, _ = await attribute(turn, files)
+        return [change.path for change in own]
+
+    async def accept(self, session_id: str, paths: Sequence[str]) -> None:
+        """These files are committed: what the turn did to them is no change any more, for nobody."""
+        turn = self._turns.get(session_id)
+        if turn is None or turn.before is None:
+            return
+        await self._wait_for_looks(turn)
+        try:
+            later = turn.after or await turn.before.retake()
+            for path in paths:
+                turn.before.adopt(path, later)
+            if later is not turn.after:
+                await later.aclose()
+        except (DragomanError, OSError) as error:  # the commit is made: they are shown once more, and no harm
+            log.info("changes in %s are told again although they are committed: %s", turn.cwd, error)
+
+    async def _compare(self, turn: FolderTurn) -> tuple[Sequence[FileChange], list[str]]:
+        await self._wait_for_looks(turn)
+        if turn.before is None or (turn.after is None and not turn.is_running):
+            return [], [turn.note] if turn.note else []
+        try:
+            changes = await turn.before.compare(turn.after)
+        except (DragomanError, OSError) as error:  # the other side cannot be asked now
+            return [], [f"changes in {turn.folder} are not known: {error}"]
+        return changes.files, list(changes.notes)
+
+    async def _wait_for_looks(self, turn: FolderTurn) -> None:
+        """Until the looks before and after the turn are done; then it is needed for a while."""
+        await turn.looks_done()
+        self._touch(turn)
+
+
+async def _real_folders(place: str, folders: Sequence[str]) -> list[str]:
+    """Without links. Where they lead on another machine, nobody here knows. Turns that begin at the same time
+    in one folder share the look at it.
+    """
+    folders = list(filter(os.path.isabs, folders))
+    if not place:
+        await real_paths.look(folders)
+    return [_known_folder(place, folder) for folder in folders]
+
+
+def _known_folder(place: str, folder: str) -> str:
+    return (None if place else real_paths.get(folder)) or os.path.normpath(folder)
+
+
+def _is_large(base: FolderLook | None) -> bool:
+    """Whether a look that begins with this one may go on while the turn runs."""
+    return base is not None and base.file_count >= MANY_FILES
+
+
+async def _close_result(looking: asyncio.Future[FolderLook]) -> None:
+    try:
+        await (await looking).aclose()
+    except (DragomanError, OSError):
+        pass  # whoever waited for it has been told that nothing is known

@@ -1,0 +1,47 @@
+"""A notifier from the hub's settings, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from dragoman_hub.gate.admission import Grant
+from dragoman_hub.push.notifier import PushNotifier
+from dragoman_hub.push.subscriptions import SubscriptionStore
+
+MISSING = (
+    "the hub lacks the extra 'push': run pip install 'dragoman[push]' on its machine, and start it again"
+)
+
+
+def open_push(
+    folder: Path,
+    *,
+    grant_of: Callable[[str], Grant | None],
+    contact: str = "",
+    hosts: Iterable[str] = (),
+    may_be_private: bool = False,
+) -> PushNotifier | str:
+    """The key and the subscriptions are in `folder`. A text says what is missing. Raises `LocalMistake`."""
+    try:
+        from dragoman_hub.push.encryption import VapidKey, check_keys, encrypt  # needs an extra
+    except ImportError:
+        return MISSING
+    return PushNotifier(
+        SubscriptionStore(folder / "push.json"),
+        VapidKey.open(folder / "vapid.pem"),
+        encrypt=encrypt,
+        check_keys=check_keys,
+        grant_of=grant_of,
+        contact=contact or _contact_of(hosts),
+        may_be_private=may_be_private,
+    )
+
+
+def _contact_of(hosts: Iterable[str]) -> str:
+    """Services want to know whom to turn to: the hub's own address, if it has a name."""
+    for host in hosts:
+        name = host.partition(":")[0]
+        if "." in name and not name.replace(".", "").isdigit():
+            return f"https://{name}/"
+    return ""

@@ -1,0 +1,191 @@
+"""Decides here what an agent there may do, for a client that cannot: an editor knows nothing of accesses.
+
+Each access that the other side asks about goes through this user's policy and its audit log; what the policy
+says to ask is asked as an ordinary request for permission, at the client. What the client has granted to a
+request of the agent's own is not asked again when the agent then does it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable, Hashable
+
+import msgspec
+from msgspec import UNSET
+
+from dragoman.errors import ErrorAnswer, LinkClosed, LocalMistake
+from dragoman.runtime.relay import Relay
+from dragoman.schema import v1
+from dragoman.schema.codec import read, write
+from dragoman.schema.errors import SchemaError
+from dragoman.wire import Failure, Response, decode, error_object, failure, response
+from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.envelope import Request, id_key
+from dragoman.wire.glance import Glance
+from dragoman_hub.remote.own_calls import OwnCalls, params_in
+from dragoman_local.workspace.policy.act import ActContext
+from dragoman_local.workspace.policy.act_reader import act_of_call
+from dragoman_local.workspace.policy.act_view import lent_call
+from dragoman_local.workspace.policy.audit import AuditLog
+from dragoman_local.workspace.policy.decision import PolicyDecision
+from dragoman_local.workspace.policy.judge import PermissionJudge
+from dragoman_local.workspace.policy.options import usable_options
+from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.permission_service import PermissionService
+from dragoman_local.workspace.policy.policy import Approve, Policy
+from dragoman_local.workspace.policy.policy_files import load_policy
+from dragoman_local.workspace.policy.policy_parser import PolicyError
+from dragoman_local.workspace.policy.policy_paths import policy_paths
+from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
+
+log = logging.getLogger(__name__)
+
+ASK = "session/request_permission"
+OPENS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+MOST_KEPT = 1024
+"""Requests of either side that are waited for; of more, no peer needs an answer."""
+
+
+def load_decider(file: str | None, *, approve: Approve | None, agent: str) -> AccessDecider:
+    """By the rules of a policy file, if one is named, and of this user's. Raises `LocalMistake`."""
+    try:
+        policy = load_policy(file=file, approve=approve)
+    except PolicyError as error:
+        raise LocalMistake(str(error)) from error
+    return AccessDecider(policy, agent=agent)
+
+
+class AccessDecider:
+    """Stands on the way of a relay: `from_client` and `from_agent` give what goes on of each frame."""
+
+    def __init__(self, policy: Policy, *, agent: str) -> None:
+        self.relay: Relay | None = None
+        self.tell_client: Callable[[bytes], None] = lambda _: None
+        """Both are set by the one who runs it."""
+        self._agent_name = agent
+        self._home = policy_paths().home
+        self._judge = PermissionJudge(audit=AuditLog(policy_paths().audit))
+        self._service = PermissionService(policy, asker=self, judge=self._judge, agent=agent)
+        self._numbers = itertools.count(1)
+        self._calls = OwnCalls("access", lambda line: self.tell_client(line))
+        self._openings: dict[Hashable, list[str]] = {}  # folders, by the id of the request that opens
+        self._questions: dict[Hashable, v1.RequestPermissionRequest] = {}  # of the agent's own
+        self._tasks: dict[Hashable, asyncio.Task[None]] = {}
+        self._roots: dict[str, list[str]] = {}
+
+    def from_client(self, line: bytes, glance: Glance) -> bytes | None:
+        if self._calls.take_answer(line, glance):
+            return None
+        if glance.method is UNSET and glance.id is not UNSET:
+            question = self._questions.pop(id_key(glance.id), None)
+            if question is not None:
+                self._note_grant(question, line)
+        elif glance.method in OPENS and glance.id is not UNSET:
+            self._on_opening(line)
+        elif glance.method == "session/prompt":
+            self._service.end_turn()
+        return line
+
+    def from_agent(self, line: bytes, glance: Glance) -> bytes | None:
+        if glance.method is UNSET:
+            if self._openings:
+                self._on_opened(line, glance)
+            return line
+        if glance.method == "$/cancel_request":
+            task = self._tasks.get(id_key(params_in(line).get("requestId")))
+            return line if task is None or not task.cancel() else None
+        if glance.id is UNSET:
+            return line
+        if glance.method == ASK and len(self._questions) < MOST_KEPT:
+            try:
+                question = read(msgspec.json.encode(params_in(line)), v1.RequestPermissionRequest)
+                self._questions[id_key(glance.id)] = question
+            except SchemaError:
+                pass  # the client may understand it
+        if glance.method != PERMIT_METHOD:
+            return line
+        self._start(line, id_key(glance.id))
+        return None
+
+    def _on_opening(self, line: bytes) -> None:
+        envelope, params = decode(line), params_in(line)
+        more = params.get("additionalDirectories")
+        folders = [params.get("cwd"), *(more if isinstance(more, list) else [])]
+        roots = [folder for folder in folders if isinstance(folder, str)]
+        if isinstance(params.get("sessionId"), str) and roots:
+            self._open(params["sessionId"], roots)
+        if isinstance(envelope, Request) and len(self._openings) < MOST_KEPT:
+            self._openings[id_key(envelope.id)] = roots
+
+    def _on_opened(self, line: bytes, glance: Glance) -> None:
+        roots = self._openings.pop(id_key(glance.id), None)
+        envelope = decode(line)
+        if roots and isinstance(envelope, Response):
+            result = msgspec.json.decode(envelope.result)
+            if isinstance(result, dict) and isinstance(result.get("sessionId"), str):
+                self._open(result["sessionId"], roots)
+
+    def _open(self, session_id: str, roots: list[str]) -> None:
+        self._roots[session_id] = roots
+        self._service.open(session_id, roots=roots)
+
+    # Deciding.
+
+    def _start(self, line: bytes, key: Hashable) -> None:
+        assert self.relay is not None
+        task = self._tasks[key] = self.relay.owner.start(self._decide(line))
+        task.add_done_callback(lambda _: self._tasks.pop(key, None))
+
+    async def _decide(self, line: bytes) -> None:
+        envelope = decode(line)
+        assert self.relay is not None
+        if not isinstance(envelope, Request):
+            return
+        try:
+            await self._service.guard(read_access(params_in(line)))
+            reply = response(envelope.id, b"{}")
+        except ErrorAnswer as error:
+            reply = failure(envelope.id, error_object(error.code, error.message, error.data))
+        except LinkClosed:
+            return  # nobody is left on one of the sides
+        except Exception:  # what could not be decided is not permitted
+            log.exception("an access could not be decided")
+            reply = failure(envelope.id, error_object(INTERNAL_ERROR))
+        self.relay.to_agent.send(reply)
+
+    async def ask(self, question: PermissionPrompt) -> str | None:
+        """An `Asker`: the client."""
+        act = question.act
+        call_id = f"access-{next(self._numbers)}"
+        params = {
+            "sessionId": act.session_id,
+            "toolCall": lent_call(act, question.texts, call_id=call_id, place="on the other side"),
+            "options": [msgspec.Raw(write(option)) for option in question.options],
+        }
+        answer = await self._calls.call(ASK, msgspec.json.encode(params))
+        return _option_in(answer)
+
+    def _note_grant(self, request: v1.RequestPermissionRequest, line: bytes) -> None:
+        """The client has permitted something: what follows from it is not asked again."""
+        envelope = decode(line)
+        option = _option_in(envelope) if isinstance(envelope, Response) else None
+        kinds = {option.option_id: option.kind for option in usable_options(request.options)}
+        if option is None or kinds.get(option) not in ("allow_once", "allow_always"):
+            return
+        roots = tuple(self._roots.get(request.session_id, ()))
+        context = ActContext(agent=self._agent_name, roots=roots, home=self._home)
+        act = act_of_call(request.tool_call, context, session_id=request.session_id)
+        decision = PolicyDecision(outcome="allow", rule="", why="a person said so")
+        self._judge.settle(act, decision, request.options, option, by="person")
+
+
+def _option_in(answer: Response | Failure) -> str | None:
+    """The id of the option that the client selected; None for anything else."""
+    if isinstance(answer, Failure):
+        return None
+    result = msgspec.json.decode(answer.result)
+    outcome = result.get("outcome") if isinstance(result, dict) else None
+    option = outcome.get("optionId") if isinstance(outcome, dict) else None
+    return option if isinstance(option, str) else None

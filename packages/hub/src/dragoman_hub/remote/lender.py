@@ -1,0 +1,244 @@
+"""Stands before an agent on the other side, and lends it that side's files and terminals.
+
+What the agent asks of files and terminals is done here, in the folders of its session; before each access the
+client is asked for its leave (`_dragoman/access/permit`, see `dragoman_local.workspace.remote_access`). Everything
+else passes in both directions as it is, but for the capabilities in `initialize`: an agent is told that there
+are files and terminals, because there are. The client may ask what changed in the folders of a session
+(`dragoman_local.workspace.remote_changes`); that is answered here too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import AbstractContextManager, suppress
+
+import msgspec
+from msgspec import UNSET
+
+from dragoman.errors import ErrorAnswer, LocalMistake
+from dragoman.runtime.owner import TaskOwner
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman.schema.errors import SchemaError
+from dragoman.sdk.client.subagents import ANNOUNCEMENTS, SubagentTree
+from dragoman.wire import (
+    ErrorObject,
+    Failure,
+    Response,
+    decode,
+    error_object,
+    failure,
+    request,
+    response,
+)
+from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
+from dragoman.wire.envelope import Request, id_key
+from dragoman.wire.glance import Glance, glance_block, lines_of
+from dragoman_hub.remote.own_calls import OwnCalls, params_in
+from dragoman_local.workspace.lent_files import Access
+from dragoman_local.workspace.method_handlers import MethodHandlers
+from dragoman_local.workspace.remote_access import PERMIT_METHOD, write_access
+from dragoman_local.workspace.remote_changes import DISK_METHODS, DiskLooks
+from dragoman_local.workspace.workspace import SessionOpening, Workspace
+
+log = logging.getLogger(__name__)
+
+OPENS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+"""What tells in which folders a session works."""
+
+MOST_WAITING = 1024
+"""Requests of the agent that are carried out at the same time; of more, no agent needs an answer."""
+
+
+class RemoteLender:
+    """One conversation. `to_agent` writes an answer of ours, `drain` waits until the agent has read them, and
+    `to_client` writes a question or an answer.
+    """
+
+    def __init__(
+        self,
+        *,
+        to_agent: Callable[[bytes], None],
+        drain: Callable[[], Awaitable[None]],
+        to_client: Callable[[bytes], None],
+    ) -> None:
+        self._to_agent = to_agent
+        self._drain = drain
+        self._owner = TaskOwner("lender")
+        self._subagents = SubagentTree()
+        self._workspace = Workspace(guard=self._guard, root_of=self._subagents.root_of)
+        self._handlers = MethodHandlers(self._workspace)
+        self._to_client = to_client
+        self._calls = OwnCalls("lender", to_client)
+        self._looks = DiskLooks(lambda session_id: self._workspace.session(session_id).files.roots.folders)
+        self._openings: dict[Hashable, tuple[AbstractContextManager[SessionOpening], SessionOpening]] = {}
+        self._tasks: dict[Hashable, asyncio.Task[None]] = {}
+
+    def from_client(self, block: bytes) -> bytes:
+        """What of a block of whole frames goes on to the agent."""
+        return self._pass_block(block, self._from_client)
+
+    def from_agent(self, block: bytes) -> bytes:
+        """What of a block of whole frames goes on to the client."""
+        return self._pass_block(block, self._from_agent)
+
+    def give_up(self) -> None:
+        """The agent has ended: nobody needs the answers that are still waited for."""
+        self._calls.give_up()
+
+    async def aclose(self) -> None:
+        """End what is still being done, and every command that was lent."""
+        await self._owner.aclose()
+        await self._looks.aclose()
+        await self._workspace.aclose()
+
+    def _pass_block(self, block: bytes, step: Callable[[bytes, Glance], bytes | None]) -> bytes:
+        lines = zip(lines_of(block), glance_block(block), strict=True)
+        frames = [step(line, glance) for line, glance in lines]
+        return b"".join(frame for frame in frames if frame is not None)
+
+    # From the client.
+
+    def _from_client(self, line: bytes, glance: Glance) -> bytes | None:
+        if self._calls.take_answer(line, glance):
+            return None
+        if glance.method is UNSET or glance.id is UNSET:
+            return line
+        if glance.method in DISK_METHODS:
+            self._owner.start(self._answer_look(line))
+            return None
+        if glance.method == "initialize":
+            return _with_files(line)
+        if glance.method in OPENS:
+            self._on_opening(line)
+        elif glance.method in ("session/close", "session/delete"):
+            session_id = str(params_in(line).get("sessionId"))
+            self._workspace.close(session_id)
+            self._owner.start(self._looks.forget(session_id))
+        return line
+
+    def _on_opening(self, line: bytes) -> None:
+        """Lend the folders of a session from the first moment; what is no folder here, the agent will say."""
+        envelope = decode(line)
+        if not isinstance(envelope, Request):
+            return
+        params = params_in(line)
+        cwd, more = params.get("cwd"), params.get("additionalDirectories")
+        folders = [path for path in more if isinstance(path, str)] if isinstance(more, list) else []
+        if not isinstance(cwd, str):
+            return
+        try:
+            if envelope.method in ("session/load", "session/resume"):
+                session_id = str(params.get("sessionId"))
+                self._workspace.open(session_id, cwd=cwd, additional_directories=folders)
+                return
+            context = self._workspace.opening(cwd=cwd, additional_directories=folders)
+            self._openings[id_key(envelope.id)] = (context, context.__enter__())
+        except (LocalMistake, ErrorAnswer, OSError) as error:
+            log.warning("the folders of a session cannot be lent: %s", error)
+
+    async def _answer_look(self, line: bytes) -> None:
+        envelope = decode(line)
+        if not isinstance(envelope, Request):
+            return  # its envelope was no request after all: nobody can be answered
+        try:
+            reply = response(envelope.id, await self._looks.answer(envelope.method, params_in(line)))
+        except ErrorAnswer as error:
+            reply = failure(envelope.id, error_object(error.code, error.message, error.data))
+        self._to_client(reply)
+
+    # From the agent.
+
+    def _from_agent(self, line: bytes, glance: Glance) -> bytes | None:
+        if glance.method is UNSET:
+            if self._openings and glance.id is not UNSET:
+                self._on_opened(glance, line)
+            return line
+        if glance.id is UNSET:
+            if glance.method == "$/cancel_request" and self._cancel(line):
+                return None
+            if glance.method == "session/update" and any(word in line for word in ANNOUNCEMENTS):
+                with suppress(SchemaError):  # what cannot be read announces nobody
+                    self._subagents.hear(read(msgspec.json.encode(params_in(line)), v1.SessionNotification))
+            return line
+        if glance.method == PERMIT_METHOD:  # ours to ask, and nobody else's
+            self._refuse(glance, error_object(METHOD_NOT_FOUND))
+            return None
+        if glance.method not in self._handlers:
+            return line
+        self._start(line, glance)
+        return None
+
+    def _on_opened(self, glance: Glance, line: bytes) -> None:
+        entry = self._openings.pop(id_key(glance.id), None)
+        if entry is None:
+            return
+        context, opening = entry
+        envelope = decode(line)
+        if isinstance(envelope, Response):
+            result = msgspec.json.decode(envelope.result)
+            if isinstance(result, dict) and isinstance(result.get("sessionId"), str):
+                opening.settle(result["sessionId"])
+        context.__exit__(None, None, None)
+
+    def _cancel(self, line: bytes) -> bool:
+        """Whether the agent has withdrawn a request that is ours to answer."""
+        task = self._tasks.get(id_key(params_in(line).get("requestId")))
+        return task is not None and task.cancel()
+
+    def _start(self, line: bytes, glance: Glance) -> None:
+        key = id_key(glance.id)
+        if len(self._tasks) >= MOST_WAITING or key in self._tasks:
+            why = "Internal error: too many requests wait" if key not in self._tasks else "Invalid request"
+            self._refuse(glance, error_object(INTERNAL_ERROR, why))
+            return
+        task = self._owner.start(self._answer(line))
+        self._tasks[key] = task
+        task.add_done_callback(lambda _: self._tasks.pop(key, None))
+
+    def _refuse(self, glance: Glance, error: ErrorObject) -> None:
+        assert glance.id is not UNSET
+        self._to_agent(failure(glance.id, error))
+
+    async def _answer(self, line: bytes) -> None:
+        envelope = decode(line)
+        if not isinstance(envelope, Request):
+            return  # its envelope was no request after all: nobody can be answered
+        params = b"{}" if envelope.params is None else envelope.params
+        try:
+            reply = response(envelope.id, await self._handlers.answer(envelope.method, params))
+        except ErrorAnswer as error:
+            reply = failure(envelope.id, error_object(error.code, error.message, error.data))
+        except asyncio.CancelledError:
+            self._to_agent(failure(envelope.id, error_object(-32800, "Request cancelled")))
+            raise
+        except Exception:  # a mistake of ours must not leave the agent without an answer
+            log.exception("%s failed", envelope.method)
+            reply = failure(envelope.id, error_object(INTERNAL_ERROR))
+        self._to_agent(reply)
+        await self._drain()  # an agent that does not read its answers gets no more of them
+
+    async def _guard(self, access: Access) -> None:
+        """Ask the client's side; raises what it refuses with."""
+        answer = await self._calls.call(PERMIT_METHOD, msgspec.json.encode(write_access(access)))
+        if isinstance(answer, Failure):
+            data = None if answer.error.data is UNSET else answer.error.data
+            raise ErrorAnswer(answer.error.code, answer.error.message, data)
+
+
+def _with_files(line: bytes) -> bytes:
+    """`initialize` of version 1, with files and terminals among the capabilities."""
+    envelope = decode(line)
+    params = params_in(line)
+    if not isinstance(envelope, Request) or params.get("protocolVersion") not in (None, 1):
+        return line
+    before = params.get("clientCapabilities")
+    capabilities = before if isinstance(before, dict) else {}
+    files = {"readTextFile": True, "writeTextFile": True}
+    old_files = capabilities.get("fs")
+    capabilities["fs"] = {**old_files, **files} if isinstance(old_files, dict) else files
+    capabilities["terminal"] = True
+    params["clientCapabilities"] = capabilities
+    return request(envelope.id, envelope.method, msgspec.json.encode(params))

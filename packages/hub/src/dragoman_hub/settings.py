@@ -1,0 +1,309 @@
+"""What can be set about a hub: the names, kinds and defaults of its one file, and what a reload may change.
+
+Values only: `settings_file` makes them from a file, `offered_agents` says which agents they add up to.
+Everything has a default, so that `HubSettings()` is a hub that works. The table of
+docs/hub-configuration.md is held to these classes by a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from dragoman.errors import LocalMistake
+from dragoman.system.folders import user_folder
+from dragoman_hub.gate.rates import Rate
+from dragoman_local.journal.contract import Durability
+from dragoman_local.journal.history import history_path
+from dragoman_local.known import KnownAgent, known_agents
+from dragoman_local.known.lookup import BUILT_IN
+
+
+class Kind(Struct, frozen=True):
+    """What a value is, in the word that the documentation has for it; `least` bounds numbers."""
+
+    word: str
+    least: float = 0
+
+
+Text: TypeAlias = Annotated[str, Kind("text")]
+Texts: TypeAlias = Annotated[tuple[str, ...], Kind("list of texts")]
+Words: TypeAlias = Annotated[tuple[str, ...], Kind("list of words")]
+Hosts: TypeAlias = Annotated[tuple[str, ...], Kind("list of hosts")]
+Origins: TypeAlias = Annotated[tuple[str, ...], Kind("list of origins")]
+HubAddresses: TypeAlias = Annotated[tuple[str, ...], Kind("list of hubs")]
+Variables: TypeAlias = Annotated[Mapping[str, str], Kind("table of texts")]
+File: TypeAlias = Annotated[str, Kind("path")]
+Place: TypeAlias = Annotated[str, Kind("HOST:PORT")]
+Store: TypeAlias = Annotated[str, Kind("path or nats:// address")]
+Url: TypeAlias = Annotated[str, Kind("URL")]
+KeyPlace: TypeAlias = Annotated[str, Kind("place of a key")]
+NodeName: TypeAlias = Annotated[str, Kind("name of a node")]
+MappedFolders: TypeAlias = Annotated[tuple[str, ...], Kind("list of mapped folders")]
+AgentPlace: TypeAlias = Annotated[str, Kind("place of an agent")]
+DialectName: TypeAlias = Annotated[str, Kind("dialect")]
+Flag: TypeAlias = Annotated[bool, Kind("true or false")]
+Size: TypeAlias = Annotated[int, Kind("size", least=1024)]
+Count: TypeAlias = Annotated[int, Kind("number", least=1)]
+CountOrNone: TypeAlias = Annotated[int, Kind("number", least=0)]
+Seconds: TypeAlias = Annotated[float, Kind("seconds")]
+PerTime: TypeAlias = Annotated[Rate, Kind("rate")]
+
+MIB = 1024 * 1024
+
+
+class TlsFiles(Struct, frozen=True, kw_only=True):
+    """Files in PEM form; both or none."""
+
+    certificate: File = ""
+    key: File = ""
+
+
+class AgentSettings(Struct, frozen=True, kw_only=True):
+    """One agent: a command that is started, or the address of one that runs already."""
+
+    command: Words = ()
+    url: Url = ""
+    title: Text = ""
+    description: Text = ""
+    env: Variables = field(default_factory=dict)
+    allow: Texts = ()
+    """Names of our own variables that it may see beside the harmless ones."""
+    dialect: DialectName = "auto"
+    place: AgentPlace = ""
+    """Where it lives, if not here: its files and terminals are there, and so is `cwd`."""
+    map: MappedFolders = ()
+    """Folders here and there, `HERE=THERE`."""
+    cwd: File = ""
+    linger: Seconds = 60.0
+    idle: Seconds = 600.0
+    restarts: CountOrNone = 5
+    sessions: Count = 100
+    needs: Texts = ()
+    """Labels that a node must have to run it."""
+
+    def __repr__(self) -> str:  # values of variables may be secrets
+        return f"AgentSettings(command={list(self.command)!r}, url={self.url!r}, env={sorted(self.env)!r})"
+
+
+class LimitSettings(Struct, frozen=True, kw_only=True):
+    """Bounds on what clients can make the hub do."""
+
+    message: Size = 16 * MIB
+    connections: Count = 256
+    unadmitted: Count = 128
+    unadmitted_per_address: Count = 64
+    head: Annotated[float, Kind("seconds", least=1)] = 10.0
+    sessions: Count = 10_000
+    unread: Size = 8 * MIB
+    prompts_queued: Count = 32
+    originals: Seconds = 7 * 86400.0
+    prompt_rate: PerTime = Rate(60, 60.0)
+    connect_rate: PerTime = Rate(120, 60.0)
+
+
+class ApprovalSettings(Struct, frozen=True, kw_only=True):
+    """What becomes of questions that nobody answers, and which are not asked at all."""
+
+    expire: Seconds = 0.0
+    on_expiry: Literal["reject", "cancel"] = "reject"
+    policy: File = ""
+
+
+class DetachedSettings(Struct, frozen=True, kw_only=True):
+    """What happens to a turn, and to an idle session, when its last client has left."""
+
+    on_last_leave: Literal["go-on", "cancel"] = "go-on"
+    after: Seconds = 0.0
+    release_after: Seconds = 300.0
+
+
+class EncryptionSettings(Struct, frozen=True, kw_only=True):
+    """Where the key of the journal is; it is not sealed without one."""
+
+    key: KeyPlace = ""
+
+
+class TelemetrySettings(Struct, frozen=True, kw_only=True):
+    """What can be seen from outside."""
+
+    metrics: Flag = True
+    otlp: Url = ""
+    traces: Flag = False
+
+
+class PushSettings(Struct, frozen=True, kw_only=True):
+    """Messages to devices whose page is closed."""
+
+    contact: Text = ""
+    """An address (mailto: or https:) for whoever runs a push service; the hub's own name if it is empty."""
+    private: Flag = False
+    """Whether push services may be at private addresses, and without TLS on this machine."""
+
+
+class ClusterSettings(Struct, frozen=True, kw_only=True):
+    """This hub as one of several on the same journal; only for a journal that can be shared."""
+
+    node: NodeName = ""
+    """The machine's own name if it is empty."""
+    labels: Texts = ()
+    roots: Texts = ()
+    """Folders that sessions here may be in; none of them means all."""
+    lease: Annotated[float, Kind("seconds", least=1)] = 8.0
+
+
+class HubSettings(Struct, frozen=True, kw_only=True):
+    """Everything."""
+
+    listen: Place = "127.0.0.1:8765"
+    journal: Store = ""
+    durability: Durability = "full"
+    keep_days: CountOrNone = 0
+    """Days after which a session is forgotten in which nothing is said; 0 keeps all."""
+    hosts: Hosts = ()
+    origins: Origins = ()
+    hubs: HubAddresses = ()
+    insecure: Flag = False
+    default_agent: Text = "review"
+    known_agents: Flag = True
+    agent_installs: Literal["loopback", "always", "never"] = "loopback"
+    files: Literal["client", "hub"] = "client"
+    tls: TlsFiles = TlsFiles()
+    agents: Mapping[str, AgentSettings] = field(default_factory=dict)
+    limits: LimitSettings = LimitSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    detached: DetachedSettings = DetachedSettings()
+    encryption: EncryptionSettings = EncryptionSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    push: PushSettings = PushSettings()
+    cluster: ClusterSettings = ClusterSettings()
+
+    @property
+    def journal_place(self) -> str:
+        """The path or address of the journal, the usual one if none is named."""
+        return self.journal or str(data_folder() / "hub.db")
+
+    @property
+    def tokens_path(self) -> Path:
+        """Where the tokens are kept: beside the journal, if that is a file."""
+        remote = "://" in self.journal_place
+        return (data_folder() if remote else Path(self.journal_place).parent) / "tokens.json"
+
+
+NEEDS_RESTART = (
+    *("listen", "journal", "durability", "insecure", "tls", "encryption", "telemetry", "push"),
+    *(
+        "cluster",
+        "limits.message",
+        "limits.connections",
+        "limits.unadmitted",
+        "limits.unadmitted_per_address",
+    ),
+    *("limits.head", "limits.unread", "limits.connect_rate"),
+)
+"""What is bound, opened or handed over when the hub starts. Everything else follows a reload."""
+
+
+def changed_settings(old: HubSettings, new: HubSettings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of what differs: what a reload applies, and what waits for a restart."""
+    differing = _changed_paths(old, new, "")
+    waiting = tuple(name for name in differing if needs_restart(name))
+    return tuple(name for name in differing if name not in waiting), waiting
+
+
+def needs_restart(name: str) -> bool:
+    return any(name == need or name.startswith(f"{need}.") for need in NEEDS_RESTART)
+
+
+def _changed_paths(old: Any, new: Any, prefix: str) -> list[str]:
+    paths: list[str] = []
+    for name in old.__struct_fields__:
+        before, after = getattr(old, name), getattr(new, name)
+        if name == "agents":
+            names = sorted({*before, *after})
+            paths += [f"agents.{name}" for name in names if before.get(name) != after.get(name)]
+        elif isinstance(before, Struct) and not isinstance(before, Rate):
+            paths += _changed_paths(before, after, f"{prefix}{name}.")
+        elif before != after:
+            paths.append(f"{prefix}{name}")
+    return paths
+
+
+def data_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Where this person's data are kept: the folder of the history, and of the hub."""
+    return history_path(environ).parent
+
+
+def settings_path(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the file is, or would be."""
+    return user_folder("config", environ) / "hub.toml"
+
+
+# What the classes say of themselves, for the reader of the file and for its schema.
+
+
+def fields_of(table: type[Struct]) -> dict[str, Any]:
+    """The names of a table's keys and what they take."""
+    return get_type_hints(table, include_extras=True)
+
+
+def choices_of(hint: object) -> tuple[str, ...]:
+    """The words of a choice; empty for what is none."""
+    return get_args(hint) if get_origin(hint) is Literal else ()
+
+
+def kind_of(hint: object) -> Kind:
+    if get_origin(hint) is Annotated:
+        return next(arg for arg in get_args(hint) if isinstance(arg, Kind))
+    return Kind("one of " + ", ".join(choices_of(hint)))
+
+
+def offered_agents(
+    settings: HubSettings, *, agents: list[KnownAgent] | None = None
+) -> Mapping[str, AgentSettings]:
+    """The agents of the file, those that come with dragoman, and those that are known by name, each with a
+    command or a url. What the file says wins, and may add to an agent that it does not define. Raises
+    `LocalMistake` if the default agent is not among them.
+    """
+    offers = {agent.name: _known_settings(agent) for agent in BUILT_IN}
+    if settings.known_agents:
+        for agent in known_agents() if agents is None else agents:
+            offers.setdefault(agent.name, _known_settings(agent))
+    for name, agent_settings in settings.agents.items():
+        offers[name] = _complete(agent_settings, offers.get(name))
+    if settings.default_agent not in offers:
+        names = ", ".join(sorted(offers))
+        raise LocalMistake(f"default_agent: there is no agent {settings.default_agent!r}; there are {names}")
+    return offers
+
+
+def _known_settings(agent: KnownAgent) -> AgentSettings:
+    return AgentSettings(
+        command=agent.command,
+        url=agent.address or "",
+        title=agent.title,
+        env=dict(agent.env),
+        allow=agent.allow,
+        place=agent.place,
+        map=agent.maps,
+    )
+
+
+def _complete(settings: AgentSettings, defaults: AgentSettings | None) -> AgentSettings:
+    """The settings of the file, completed by what is known of the agent without them."""
+    if settings.command or settings.url or defaults is None:
+        return settings
+    return replace(
+        settings,
+        command=defaults.command,
+        url=defaults.url,
+        title=settings.title or defaults.title,
+        env={**defaults.env, **settings.env},
+        allow=(*defaults.allow, *settings.allow),
+        place=settings.place or defaults.place,
+        map=settings.map or defaults.map,
+    )

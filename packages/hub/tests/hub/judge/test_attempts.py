@@ -1,0 +1,95 @@
+"""Who was refused, and who changed a mode, is in the audit log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
+
+from dragoman import Agent
+from dragoman.errors import ErrorAnswer
+from dragoman.schema import v1
+from dragoman_hub.gate.admission import Grant
+from dragoman_hub.judge.attempts import REFUSALS
+
+
+@pytest.fixture(autouse=True)
+def nobodys_own_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+def lines_of(audit: Path) -> list[tuple[str, str, str, str]]:
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    return [(line["method"], line["outcome"], line.get("person", ""), line["title"]) for line in lines]
+
+
+async def test_who_may_not_answer_and_who_is_late_is_in_the_audit_log(tmp_path: Path) -> None:
+    audit, yes = tmp_path / "audit.jsonl", {"outcome": {"outcome": "selected", "optionId": "allow"}}
+    async with staged({"one": obedient}, audit=str(audit)) as stage:
+        client = await stage.client().begin()
+        onlooker = await stage.client(Grant("onlooker", frozenset({"observe"}))).begin()
+        late = await stage.client(Grant("late", frozenset({"approve"}))).begin()
+        session = await client.new(str(tmp_path))
+        asked = client.prompt(session, "ask")
+        question = await client.asked()
+        (found,) = (await late.call("_dragoman/hub/inbox"))["requests"]
+        params = {"sessionId": session, "request": found["request"], "result": yes}
+        assert (await onlooker.refusal("_dragoman/hub/answer", params))["code"] == -32003
+        client.allow(question)
+        await client.answer(asked)
+        for _ in range(50):  # a flood drives nothing out of the log
+            assert await late.call("_dragoman/hub/answer", params) == {"settled": False}
+    lines = lines_of(audit)
+    assert lines[:3] == [
+        ("permission", "ask", "", "Delete it"),
+        ("_dragoman/hub/answer", "deny", "onlooker", "_dragoman/hub/answer"),
+        ("permission", "allow", "owner", "Delete it"),
+    ]
+    assert lines[3:] == [("_dragoman/hub/answer", "deny", "late", "_dragoman/hub/answer")] * REFUSALS
+
+
+async def test_a_change_of_mode_is_in_the_audit_log_before_the_agent_hears_of_it(tmp_path: Path) -> None:
+    audit = tmp_path / "audit.jsonl"
+    agent = Agent("modal")
+    heard: list[bool] = []
+
+    @agent.set_mode
+    async def set_mode(request: v1.SetSessionModeRequest) -> v1.SetSessionModeResponse:
+        heard.append(request.mode_id in audit.read_text())
+        if request.mode_id == "none":
+            raise ErrorAnswer(-32602, "there is no such mode")
+        return v1.SetSessionModeResponse()
+
+    async with staged({"one": lambda: agent}, audit=str(audit)) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        await client.call("session/set_mode", {"sessionId": session, "modeId": "bypassPermissions"})
+        await client.refusal("session/set_mode", {"sessionId": session, "modeId": "none"})
+    assert heard == [True, True]
+    assert lines_of(audit) == [
+        ("session/set_mode", "allow", "owner", "modeId=bypassPermissions"),
+        ("session/set_mode", "allow", "owner", "modeId=none"),
+        ("session/set_mode", "deny", "owner", "modeId=none"),
+    ]
+
+
+async def test_no_mode_is_changed_that_cannot_be_written_down(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    async with staged({"one": obedient}, audit=str(tmp_path / "file/audit")) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        error = await client.refusal("session/set_mode", {"sessionId": session, "modeId": "all"})
+        assert error["message"] == "Internal error: the audit log cannot be written"
+
+
+async def test_a_path_outside_the_session_is_in_the_audit_log(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    audit = tmp_path / "audit.jsonl"
+    async with staged({"one": obedient}, files="hub", audit=str(audit)) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path / "project"))
+        await client.answer(client.prompt(session, f"write {tmp_path}/elsewhere words"))
+    assert lines_of(audit) == [("fs/write_text_file", "deny", "", f"{tmp_path}/elsewhere")]

@@ -1,0 +1,107 @@
+"""What the hub lends: folders are opened without holding up the others, and nothing stays open."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Raw
+from tests.hub.sessions.stage import staged
+from tests.hub.test_hub_effects import user
+from tests.runtime.raw import until
+
+from dragoman.testing.pace import patience
+from dragoman_local.workspace import roots
+from dragoman_local.workspace.method_handlers import MethodHandlers
+
+
+class SlowDisk:
+    """Opens folders of sessions when it is told to, and notes in which thread."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_ready = threading.Event()
+        self.is_asked, self.is_open = asyncio.Event(), asyncio.Event()
+        self.threads: list[int] = []
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
+        self._open = roots._open_root
+        monkeypatch.setattr(roots, "_open_root", self._open_root)
+
+    def _open_root(self, path: str) -> Any:
+        self.threads.append(threading.get_ident())
+        self._loop.call_soon_threadsafe(self.is_asked.set)
+        if threading.get_ident() != self._thread:
+            self.is_ready.wait(patience(5))
+        root = self._open(path)
+        self._loop.call_soon_threadsafe(self.is_open.set)
+        return root
+
+
+@pytest.fixture
+async def disk(monkeypatch: pytest.MonkeyPatch) -> SlowDisk:
+    return SlowDisk(monkeypatch)
+
+
+async def test_a_folder_on_a_slow_disk_holds_up_its_own_session_alone(tmp_path: Path, disk: SlowDisk) -> None:
+    (tmp_path / "a.txt").write_text("lent")
+    async with staged({"user": user}) as stage:
+        client = await stage.client().begin()
+        session, other = await client.new(str(tmp_path)), await client.new(str(tmp_path))
+        number = client.prompt(session, f"read {tmp_path}/a.txt")
+        await disk.is_asked.wait()
+        await client.call("_dragoman/hub/sessions", {})
+        disk.is_ready.set()
+        await client.answer(number)
+        await client.answer(client.prompt(other, f"read {tmp_path}/a.txt"))
+        assert client.texts() == ["lent", "lent"]
+    assert len(disk.threads) == 2
+    assert threading.get_ident() not in disk.threads
+
+
+async def test_folders_that_are_opened_too_late_for_their_session_do_not_stay_open(
+    tmp_path: Path, disk: SlowDisk
+) -> None:
+    async with staged({"user": user}) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        client.prompt(session, f"read {tmp_path}/a.txt")
+        await disk.is_asked.wait()
+        await client.call("session/close", {"sessionId": session})
+        disk.is_ready.set()
+        await disk.is_open.wait()
+        await until(lambda: str(tmp_path) not in _open_folders())
+
+
+async def test_what_an_agent_writes_is_not_copied_to_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be a hundred megabytes, and the session holds it already."""
+    copies: list[bool] = []
+    answer = MethodHandlers.answer
+
+    async def see(handlers: MethodHandlers, method: str, params: bytes | Raw) -> bytes:
+        (session,) = stage.hub.sessions.values()
+        copies.append(all(request.params is not params for request in session.state.requests.values()))
+        return await answer(handlers, method, params)
+
+    monkeypatch.setattr(MethodHandlers, "answer", see)
+    (tmp_path / "policy.toml").write_text('default = "allow"\n')
+    async with staged({"user": user}, policy=str(tmp_path / "policy.toml")) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        await client.answer(client.prompt(session, f"write {tmp_path}/new.txt"))
+    assert (tmp_path / "new.txt").read_text() == "text\n"
+    assert copies == [False]
+
+
+def _open_folders() -> set[str]:
+    folders = set()
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            folders.add(os.readlink(f"/proc/self/fd/{fd}"))
+        except OSError:
+            pass  # the listing's own
+    return folders

@@ -1,0 +1,79 @@
+"""A policy that consents where a dialect has no way to ask.
+
+An interpreter must answer on the spot: nobody can be asked, so what a policy says to ask is denied. Whatever
+is decided is in the audit log before it takes effect; what cannot be written there is not permitted. What an
+agent said about a tool call before it asked is not known here: the question counts as it stands.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+from dragoman.dialect import Consent
+from dragoman.dialect.message import Object
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman.schema.errors import SchemaError
+from dragoman_local.workspace.policy.act import Act, ActContext
+from dragoman_local.workspace.policy.act_reader import act_of_call
+from dragoman_local.workspace.policy.audit import AuditLog, audit_entry
+from dragoman_local.workspace.policy.decision import PolicyDecision
+from dragoman_local.workspace.policy.judge import resolve, with_real_paths
+from dragoman_local.workspace.policy.options import choose_option
+from dragoman_local.workspace.policy.policy import Policy
+from dragoman_local.workspace.policy.policy_files import load_policy
+from dragoman_local.workspace.policy.policy_paths import policy_paths
+
+log = logging.getLogger(__name__)
+
+
+def consent_of(file: str, *, cwd: str, agent: str = "", audit: AuditLog | None = None) -> Consent:
+    """The policy of a file, with those of the project and the user behind it (docs/policy.md)."""
+    policy = load_policy(roots=[cwd], file=file, approve="none")
+    return by_policy(policy, cwd=cwd, agent=agent, audit=audit)
+
+
+def by_policy(
+    policy: Policy,
+    *,
+    cwd: str,
+    agent: str = "",
+    audit: AuditLog | None = None,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Consent:
+    """From the params of `session/request_permission` to the id of the option that says what was decided."""
+    setting = ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
+
+    def consent(params: Object) -> str | None:
+        try:
+            request = read(msgspec.json.encode(params), v1.RequestPermissionRequest)
+        except (SchemaError, msgspec.MsgspecError):  # what cannot be read cannot be judged
+            return None
+        act = act_of_call(request.tool_call, setting, session_id=request.session_id)
+        act = resolve(act)
+        decision = policy.decide(act)
+        option = choose_option("allow", request.options) if decision.outcome == "allow" else None
+        if option is not None and write_audit(act, decision, option):
+            return option
+        if option is None:
+            denial = PolicyDecision(
+                outcome="deny", rule=decision.rule, why=f"nobody can be asked; {decision.why}"
+            )
+            write_audit(act, denial, None)
+        return choose_option("deny", request.options)
+
+    def write_audit(act: Act, decision: PolicyDecision, option: str | None) -> bool:
+        if audit is None:
+            return True
+        try:
+            audit.append(audit_entry(act, decision, by="policy", option=option, time=now()))
+        except OSError:
+            log.exception("the audit log cannot be written; nothing is permitted until it can")
+            return False
+        return True
+
+    return consent

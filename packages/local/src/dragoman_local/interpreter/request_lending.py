@@ -1,0 +1,131 @@
+"""Files for a peer whose other side lends none: the questions of edges, answered out of a workspace.
+
+Text, ranges of bytes, whether something is there, what matches: below the folders that the edge names and
+nowhere else, and only for reading, as far as the policy permits it: that of a file, if one is named, with
+those of the project and the user behind it (docs/policy.md). Nobody is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from dragoman.dialect.message import Message, Object, answer, as_list, as_object, as_text, refusal
+from dragoman.errors import ErrorAnswer, LinkClosed, LocalMistake
+from dragoman.runtime.owner import TaskOwner
+from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NOT_FOUND
+from dragoman_local.workspace import extension_methods
+from dragoman_local.workspace.lent_files import Access, LentFiles
+from dragoman_local.workspace.policy.audit import AuditLog
+from dragoman_local.workspace.policy.permission_service import PermissionService, policy_refusal
+from dragoman_local.workspace.policy.policy_files import load_policy
+from dragoman_local.workspace.policy.policy_parser import PolicyError
+from dragoman_local.workspace.policy.policy_paths import policy_paths
+from dragoman_local.workspace.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+"""Reads at the same time: each takes a thread and up to an answer's worth of memory."""
+
+MOST_WAITING = 256
+MOST_SESSIONS = 64
+"""Sessions whose folders are held open; the one that was opened first is closed first, and opened again when
+it is asked for.
+"""
+
+Answer = Callable[[int, Message], None]
+Handler = Callable[[Any, object], Awaitable[Object]]
+
+
+class RequestLending:
+    """Answers the questions of edges, each in a task of its own."""
+
+    def __init__(self, tell: Answer, *, policy: str = "") -> None:
+        """`policy` is the file of rules that come first."""
+        self._tell = tell
+        self._policy_file = policy or None
+        self._owner = TaskOwner("lending")
+        self._workspace = Workspace(terminals=None, guard=self._guard)
+        self._handlers: dict[str, Handler] = {
+            "fs/read_text_file": self._read_text,
+            **extension_methods.handlers(self._workspace.session),
+        }
+        self._folders: dict[str, tuple[str, ...]] = {}  # of the sessions that are open
+        self._gate = asyncio.Semaphore(AT_ONCE)
+
+    def ask(self, position: int, message: Message) -> None:
+        """A `Host`, for `TranslatedTransport`."""
+        if len(self._owner) >= MOST_WAITING:
+            self._say(position, refusal(message.id, INTERNAL_ERROR, "too much is waiting already"))
+        else:
+            self._owner.start(self._answer(position, message))
+
+    async def aclose(self) -> None:
+        """End what is still being read. Nothing is asked after this."""
+        await self._owner.aclose()
+        self._workspace.close_all()
+
+    async def _guard(self, access: Access) -> None:
+        folders = self._folders.get(access.session_id, ())
+        try:
+            policy = await asyncio.to_thread(
+                load_policy, roots=folders, file=self._policy_file, approve="reads"
+            )
+        except PolicyError as error:
+            log.warning("nothing is lent: %s", error)
+            raise policy_refusal() from None
+        await PermissionService(policy, audit=AuditLog(policy_paths().audit), roots=folders).guard(access)
+
+    async def _answer(self, position: int, message: Message) -> None:
+        async with self._gate:
+            try:
+                reply = answer(message.id, await self._result(message))
+            except ErrorAnswer as error:
+                reply = refusal(message.id, error.code, error.message, error.data)
+            except LocalMistake:  # the session's folder is none; its text names the path
+                reply = refusal(message.id, NOT_FOUND, "the folder of this session cannot be used")
+            except Exception:  # a mistake of ours must not leave the peer without an answer
+                log.exception("a question to the host failed")
+                reply = refusal(message.id, INTERNAL_ERROR, "Internal error")
+        self._say(position, reply)
+
+    async def _result(self, message: Message) -> Object:
+        params = as_object(message.params)
+        handler = self._handlers.get(str(message.method))
+        if handler is None:
+            raise ErrorAnswer(METHOD_NOT_FOUND, "Method not found")
+        self._lend(params)
+        return await handler(params, None)
+
+    def _lend(self, params: Object) -> None:
+        """Open the session's folders, unless they are open already."""
+        session = as_text(params.get("sessionId"))
+        more = [as_text(path) for path in as_list(params.get("additionalDirectories"))]
+        folders = (as_text(params.get("cwd")), *more)
+        if self._folders.get(session) == folders:
+            return
+        self._workspace.open(session, cwd=folders[0], additional_directories=more)
+        self._folders[session] = folders
+        if len(self._folders) > MOST_SESSIONS:
+            oldest = next(iter(self._folders))
+            del self._folders[oldest]
+            self._workspace.close(oldest)
+
+    async def _read_text(self, params: Object, agent: object) -> Object:
+        lent: LentFiles = self._workspace.session(as_text(params.get("sessionId")))
+        line, limit = params.get("line"), params.get("limit")
+        read = await lent.read(
+            as_text(params.get("path")),
+            line=line if isinstance(line, int) else 1,
+            limit=limit if isinstance(limit, int) else None,
+        )
+        return {"content": read.text, "_meta": {"dragoman": {"version": read.version}}}
+
+    def _say(self, position: int, message: Message) -> None:
+        try:
+            self._tell(position, message)
+        except LinkClosed:  # the peer left before its answer came
+            log.debug("an answer of the host came too late")

@@ -1,0 +1,142 @@
+"""Rows of many frames: entries that were appended together, of one direction and one moment, are one row.
+
+A row costs SQLite many times what its bytes do, and an agent that streams brings hundreds of frames at once.
+Such a row stands under the sequence of its last entry, so that the first row behind an entry is the one that
+holds the next, wherever in the row that is. In it are, each of four bytes, how many frames there are, their
+lengths and a checksum of each, and then the frames, each with a newline. The checksums of the frames are
+looked at only if that of the row is wrong: then a changed byte costs one frame, and not its neighbours.
+
+It knows rows and bytes, and no database.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any
+
+from dragoman_local.journal.entry_runs import FrameLines, FrameRun, at_most
+from dragoman_local.journal.tables import DIRECTIONS, PACK_FROM, entry_sum, place_sum
+
+BLOCK = 16
+"""Added to the number of a direction: the row holds several frames."""
+
+MOST = 512
+MOST_BYTES = 64 * 1024
+"""What one row holds at most: whoever wants one entry of it reads all of them."""
+
+_WORD = 4
+
+
+def cut(frames: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """Cut the frames of one run into rows. A frame that is worth deflating gets a row of its own."""
+    sizes = list(map(len, frames))
+    if max(sizes, default=0) >= PACK_FROM:
+        sizes = [size if size < PACK_FROM else MOST_BYTES + 1 for size in sizes]
+    ends = list(accumulate(sizes, initial=0))
+    first = 0
+    while first < len(frames):
+        fitting = bisect_right(ends, ends[first] + MOST_BYTES, first) - 1
+        last = max(first + 1, min(fitting, first + MOST))
+        yield frames[first:last]
+        first = last
+
+
+def write_block(number: int, last: int, direction: int, time: float, frames: Sequence[bytes]) -> bytes:
+    """Frames as they are stored in one row, the last of them at `last`."""
+    count = len(frames)
+    seed = place_sum(number, last, direction, time)
+    sums = map(zlib.crc32, frames, range(seed, seed + count))  # its place in the row is part of each
+    head = struct.pack(f"<{1 + 2 * count}I", count, *map(len, frames), *sums)
+    return b"\n".join((head, *frames, b""))
+
+
+def read_block(
+    number: int, last: int, direction: int, time: float, block: bytes, checksum: object, *, sequence: int
+) -> Sequence[bytes]:
+    """The frames of a row from `sequence` on, up to the first that is not as it was written."""
+    count = int.from_bytes(block[:_WORD], "little")
+    start, skip = _WORD * (1 + 2 * count) + 1, sequence - (last - count + 1)
+    seed = place_sum(number, last, direction, time)
+    sound = zlib.crc32(block, seed) == checksum
+    if not (0 <= skip < count and start <= len(block)) or (count > MOST and not sound):
+        return ()
+    if sound:
+        text = block[start:]
+        if len(text) - len(text.replace(b"\n", b"")) == count:  # so none of them has one of its own
+            lines = FrameLines(text, count)
+            return lines[skip:] if skip else lines
+    return list(_read_frames(seed, count, block, start, sound=sound, skip=skip))
+
+
+def _read_frames(
+    seed: int, count: int, block: bytes, start: int, *, sound: bool, skip: int
+) -> Iterator[bytes]:
+    sizes = struct.unpack_from(f"<{count}I", block, _WORD)
+    sums = struct.unpack_from(f"<{count}I", block, _WORD * (1 + count))
+    start += sum(sizes[:skip]) + skip
+    for place in range(skip, count):
+        frame = block[start : start + sizes[place]]
+        if not sound and zlib.crc32(frame, seed + place) != sums[place]:
+            return
+        yield frame
+        start += sizes[place] + 1
+
+
+def read_run(
+    number: int, after: int, rows: Iterable[tuple[Any, ...]], *, limit: int, most: int
+) -> list[FrameRun]:
+    """The short way of rows that are as they were written, neither deflated nor sealed: their entries behind
+    `after`, up to the first row that is none of these, until there are `limit` entries or `most` bytes.
+    """
+    runs: list[FrameRun] = []
+    count = size = 0
+    for row in rows:
+        last, direction, time, payload, checksum = row
+        if type(payload) is not bytes or type(time) is not float or type(direction) is not int:
+            break
+        sequence = after + count + 1
+        if 0 <= direction < len(DIRECTIONS):
+            if last != sequence or zlib.crc32(payload, place_sum(number, last, direction, time)) != checksum:
+                break
+            runs.append(FrameRun(DIRECTIONS[direction], (payload,), time))
+            count += 1
+        elif (run := run_of(number, sequence, row)) is None:
+            break
+        else:
+            runs.append(at_most(run, limit - count))
+            count += len(runs[-1].frames)
+        size += len(payload)
+        if count >= limit or size >= most:
+            break
+    return runs
+
+
+def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> FrameRun | None:
+    """The frames of a row of several, from `sequence` on and up to the first that is not as it was written;
+    None if there are none, or if it is no such row, or another one.
+    """
+    last, direction, time, block, checksum = row
+    if type(last) is not int or type(direction) is not int or type(time) is not float:
+        return None
+    plain_direction = direction - BLOCK
+    if not (0 <= plain_direction < len(DIRECTIONS) and type(block) is bytes):
+        return None
+    frames = read_block(number, last, direction, time, block, checksum, sequence=sequence)
+    return FrameRun(DIRECTIONS[plain_direction], frames, time) if frames else None
+
+
+def entries_in(number: int, sequence: int, row: tuple[Any, ...]) -> int:
+    """How many entries a row of any kind holds, if it is as it was written and begins with `sequence`; else
+    none.
+    """
+    last, direction, time, payload, checksum = row
+    if not (type(last) is int and type(direction) is int and type(time) is float and type(payload) is bytes):
+        return 0
+    if entry_sum(number, last, direction, time, payload) != checksum:
+        return 0
+    count = int.from_bytes(payload[:_WORD], "little") if direction >= BLOCK else 1
+    return count if last - count + 1 == sequence else 0

@@ -1,0 +1,62 @@
+"""Forgets sessions: one place where every store says how it erases what it keeps of a session.
+
+A store that keeps anything of a session besides its stream registers with `SessionEraser.register`. Whoever
+forgets a session then forgets all of it, whether a command does or a hub.
+
+A session is marked first, so that nobody lists it any more; then every store erases what it has; its stream
+goes last. A process that is killed in between leaves the mark, and the next one finishes the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from dragoman.errors import JournalDamaged
+from dragoman_local.journal.contract import Journal
+
+FORGETTING = "forgetting"
+"""The state of a stream whose session is being erased."""
+
+AT_ONCE = 50
+"""Sessions that are erased together: what a deletion leaves in the index is removed once for all of them."""
+
+
+class SessionNames(Struct, frozen=True):
+    """A session, by every name under which a store may know it."""
+
+    stream: str
+    agent_ids: tuple[str, ...] = ()
+    """How its agents call it."""
+
+
+EraseSessions: TypeAlias = Callable[[Sequence[SessionNames]], Awaitable[object]]
+"""Erases what a store keeps of these sessions. One that it does not know, or has erased before, is no error:
+after a kill the same sessions come again.
+"""
+
+
+class SessionEraser:
+    """Erases sessions from a journal and from every store that has registered."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._stores: list[EraseSessions] = []
+
+    def register(self, erase: EraseSessions) -> None:
+        """From now on, a session is forgotten by this store too."""
+        self._stores.append(erase)
+
+    async def erase(self, sessions: Sequence[SessionNames]) -> None:
+        """Erase sessions, together. Whoever erases many hands over so many at once as `AT_ONCE` says."""
+        for session in sessions:
+            with suppress(JournalDamaged):  # what is damaged can be erased, too
+                if await self._journal.info(session.stream) is not None:
+                    await self._journal.describe(session.stream, state=FORGETTING)
+        for erase in self._stores:
+            await erase(sessions)
+        await asyncio.gather(*(self._journal.delete(session.stream) for session in sessions))

@@ -1,0 +1,122 @@
+"""What is stored, sealed: nobody reads or forges it without the key.
+
+A frame is sealed with AES-256-GCM under a random nonce; its stream, place, direction and time are bound to
+it, so that an entry which was changed, moved or put into another stream does not open. What is known about a
+stream is sealed as a whole, and with it how long the stream is, so that a tail that was cut off is missed.
+Each stream has a key of its own, derived from the one that was given (HKDF): no nonce can meet its like
+elsewhere. Folders can still be searched for: a keyed hash stands in their place.
+
+In clear stay: names of streams, agents, states and sessions, times, directions, sizes and numbers. Whoever
+can write the file can put an older copy of it back; that cannot be seen from inside. It knows no file:
+`sealed_file` marks one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import struct
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from dragoman.decoders import msgpack_decoder
+from dragoman.errors import JournalError, LocalMistake
+from dragoman_local.journal.contract import StreamInfo
+
+KEY_BYTES = 32
+"""What a key has at least; fewer could be guessed."""
+
+CIPHERS = 1024
+"""Streams whose cipher is kept at hand."""
+
+TITLE = "sealed:"
+
+_PLACE = struct.Struct(">qqd").pack
+_INFO = msgpack_decoder(tuple[str, str, str, str, str, float, float, int])
+
+
+class WrongKey(JournalError):
+    """The journal is sealed with another key, or it is not sealed and a key was given, or the reverse."""
+
+
+class OpenedStream(NamedTuple):
+    """What is known about a stream, and how many entries are missing at its end."""
+
+    info: StreamInfo
+    lost_entries: int
+
+
+class Seal:
+    """Seals and opens under one key. May be used from several threads."""
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) < KEY_BYTES:
+            raise LocalMistake(f"a key for a journal has at least {KEY_BYTES} bytes")
+        try:
+            from dragoman_local.journal.sealed_cipher import StreamCipher, derive_key
+        except ImportError as error:
+            raise LocalMistake(
+                f"a sealed journal needs the extra 'sealed': pip install 'dragoman[sealed]' ({error})"
+            ) from None
+        self.id = derive_key(key, b"id", 8).hex()
+        """Tells keys apart and says nothing about them."""
+        streams, self._folders = derive_key(key, b"streams"), derive_key(key, b"folders")
+        self.key_secret = derive_key(key, b"idempotency keys")
+        """With which idempotency keys are hashed: neither read nor guessed from their index."""
+
+        def make_cipher(stream: str, created_at: float) -> StreamCipher:
+            # With the time of its making: another stream of the same name later is another stream.
+            purpose = b"stream" + msgspec.msgpack.encode([stream, created_at])
+            return StreamCipher(derive_key(streams, purpose))
+
+        self._cipher = lru_cache(CIPHERS)(make_cipher)
+        self.folder = lru_cache(CIPHERS)(self._folder)
+        """What stands for a folder: always the same for the same one, so that it can be searched for."""
+
+    def __repr__(self) -> str:
+        return f"Seal(id={self.id!r})"
+
+    def seal(self, info: StreamInfo, sequence: int, direction: int, time: float, frame: bytes) -> bytes:
+        """A frame as it is stored at this place of this stream."""
+        cipher = self._cipher(info.stream, info.created)
+        return cipher.seal(frame, _PLACE(sequence, direction, time))
+
+    def open(
+        self, info: StreamInfo, sequence: int, direction: int, time: float, sealed_frame: bytes
+    ) -> bytes | None:
+        """The frame that was sealed for this place; None if these bytes were not."""
+        cipher = self._cipher(info.stream, info.created)
+        return cipher.open(sealed_frame, _PLACE(sequence, direction, time))
+
+    def seal_info(self, info: StreamInfo) -> StreamInfo:
+        """The description of a stream as it is stored."""
+        texts = (info.agent, info.cwd, info.title, info.state, info.session)
+        plaintext = msgspec.msgpack.encode((*texts, info.created, info.updated, info.last))
+        ciphertext = self._cipher(info.stream, info.created).seal(plaintext, b"info")
+        text = TITLE + base64.b64encode(ciphertext).decode()
+        return replace(info, cwd=self.folder(info.cwd), title=text)
+
+    def open_info(self, info: StreamInfo) -> OpenedStream | None:
+        """What was sealed about this stream; None if that is not what is stored beside it."""
+        cipher = self._cipher(info.stream, info.created)
+        try:
+            ciphertext = base64.b64decode(info.title.removeprefix(TITLE))
+        except ValueError:
+            return None
+        plaintext = cipher.open(ciphertext, b"info")
+        if plaintext is None:
+            return None
+        agent, cwd, title, state, session, created_at, updated_at, last = _INFO.decode(plaintext)
+        stored_fields = (info.agent, info.cwd, info.state, info.session, info.created, info.updated)
+        if (
+            stored_fields != (agent, self.folder(cwd), state, session, created_at, updated_at)
+            or last < info.last
+        ):
+            return None
+        return OpenedStream(replace(info, cwd=cwd, title=title), last - info.last)
+
+    def _folder(self, cwd: str) -> str:
+        return hmac.digest(self._folders, cwd.encode(errors="replace"), "sha256").hex()

@@ -1,0 +1,257 @@
+"""The agent kit, declared: what an agent has besides its prompt handler.
+
+A kit gives an `Agent` the handlers of every session method. Sessions are kept in a journal (SQLite, unless
+told otherwise), each with its conversation, settings, usage and memories, and can be loaded by any later
+process of the same agent. It holds no state of a conversation; the sessions do.
+
+`session` and `turn` are what handlers meet; `log` stores, `sessions` and `restore` bring back; `settings`,
+`commands` and `usage` are one idea each; `mounts` runs the MCP servers of a client; `local` is the agent's
+own confined files and commands.
+
+Handlers of a kit run in an event loop; `dragoman.blocking` serves plain agents only.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+
+from dragoman.schema import v1
+from dragoman.sdk.handlers import Handler
+from dragoman.wire.codes import invalid_request
+from dragoman_local.journal import Durability
+from dragoman_local.kit.commands import Commands, SlashCommand
+from dragoman_local.kit.journal_lender import JournalLender, JournalSource
+from dragoman_local.kit.session import KitTurn
+from dragoman_local.kit.sessions import KitSessions
+from dragoman_local.kit.settings import MODE, AnyOption, Modes, Value, collect_options
+from dragoman_local.kit.turn_run import run_turn
+
+if TYPE_CHECKING:
+    from dragoman.sdk.agent.agent import Agent
+    from dragoman.sdk.agent.session import ClientHandle, Outcome
+    from dragoman_local.kit.session import KitSession
+
+C = TypeVar("C")
+F = TypeVar("F", bound=Callable[..., object])
+
+TITLE = 80
+"""Characters of a title that is taken from a prompt."""
+
+
+def _nothing(session: KitSession[Any]) -> None:
+    return None
+
+
+class Kit(Generic[C]):
+    """Durable sessions for an agent. `conversation` makes what each session talks with, when it is opened.
+
+        agent = Agent("notes")
+        kit = Kit(agent, modes=Modes("ask", "edit"))
+
+        @kit.prompt
+        async def reply(turn: KitTurn[None]) -> None:
+            await turn.say(f"Turn {turn.number} of this session")
+
+        serve(agent)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup#loading-sessions
+    """
+
+    @overload
+    def __init__(
+        self: Kit[None],
+        agent: Agent,
+        *,
+        journal: JournalSource = None,
+        durability: Durability = "full",
+        modes: Modes | None = None,
+        options: Sequence[AnyOption] = (),
+        titles: Literal["first prompt", "none"] = "first prompt",
+        mcp: bool = True,
+        max_turn_requests: int | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        agent: Agent,
+        *,
+        conversation: Callable[[KitSession[C]], Awaitable[C]],
+        journal: JournalSource = None,
+        durability: Durability = "full",
+        modes: Modes | None = None,
+        options: Sequence[AnyOption] = (),
+        titles: Literal["first prompt", "none"] = "first prompt",
+        mcp: bool = True,
+        max_turn_requests: int | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        agent: Agent,
+        *,
+        conversation: Callable[[KitSession[C]], C],
+        journal: JournalSource = None,
+        durability: Durability = "full",
+        modes: Modes | None = None,
+        options: Sequence[AnyOption] = (),
+        titles: Literal["first prompt", "none"] = "first prompt",
+        mcp: bool = True,
+        max_turn_requests: int | None = None,
+    ) -> None: ...
+    def __init__(
+        self,
+        agent: Agent,
+        *,
+        conversation: Callable[[KitSession[Any]], Any] = _nothing,
+        journal: JournalSource = None,
+        durability: Durability = "full",
+        modes: Modes | None = None,
+        options: Sequence[AnyOption] = (),
+        titles: Literal["first prompt", "none"] = "first prompt",
+        mcp: bool = True,
+        max_turn_requests: int | None = None,
+    ) -> None:
+        """`journal` is a journal that is open, the path of one, or None for the usual place. `titles` says
+        whether a session is called after its first prompt until somebody gives it a title. Without `mcp` the
+        client's MCP servers are left to the agent.
+        """
+        self.agent = agent
+        self.shelf = JournalLender(journal, agent=agent.name, durability=durability)
+        self.conversation = conversation
+        self.options = collect_options(modes, options)
+        self.commands = Commands()
+        self.max_turn_requests = max_turn_requests
+        self._titles = titles
+        self._mcp = mcp
+        self._on_option_change: Callable[[KitSession[C], str, Value], Any] | None = None
+        if mcp and importlib.util.find_spec("mcp") is not None:
+            agent.mcp_http = agent.mcp_sse = True
+        self._take_over(KitSessions(self))
+
+    def _take_over(self, sessions: KitSessions) -> None:
+        agent = self.agent
+        agent.new_session(sessions.new)
+        agent.load_session(sessions.load)
+        agent.resume_session(sessions.resume)
+        agent.fork_session(sessions.fork)
+        agent.list_sessions(sessions.list)
+        agent.close_session(sessions.close)
+        agent.delete_session(sessions.delete)
+        agent.set_session_title(sessions.set_title)
+        if self.options:
+            agent.set_config_option(self._set_config_option)
+        if MODE in self.options:
+            agent.set_mode(self._set_mode)
+
+    # What the agent's author declares.
+
+    @overload
+    def prompt(
+        self, handler: Callable[[KitTurn[C]], Awaitable[Outcome]]
+    ) -> Callable[[KitTurn[C]], Awaitable[Outcome]]: ...
+    @overload
+    def prompt(self, handler: Callable[..., object]) -> Callable[..., Any]: ...
+    def prompt(self, handler: Callable[..., object]) -> Callable[..., Any]:
+        """The function that answers prompts that are no commands."""
+        usual = Handler(handler)
+
+        async def run(turn: KitTurn[C], client: ClientHandle) -> v1.PromptResponse:
+            if not isinstance(turn, KitTurn):
+                raise invalid_request("this session is still being opened")
+            turn.most_requests = self.max_turn_requests
+            match = self.commands.find(turn.text)
+            turn_handler = usual if match is None else match[0].handler(match[1])
+            return await run_turn(turn, turn_handler, client, on_begin=self._begin_turn)
+
+        self.agent.handlers.add("session/prompt", run)
+        return handler
+
+    def command(self, name: str, description: str, *, hint: str | None = None) -> Callable[[F], F]:
+        """The function that answers `/name …`; it gets the turn and the argument. `hint` is for people."""
+
+        def register(function: F) -> F:
+            self.commands.add(SlashCommand(name, description, hint, function))
+            return function
+
+        return register
+
+    def on_option_change(self, function: F) -> F:
+        """Told when a client has changed an option: session, option, value. It may refuse with
+        `ErrorAnswer`.
+        """
+        self._on_option_change = function
+        return function
+
+    # Settings.
+
+    async def _set_mode(self, request: v1.SetSessionModeRequest, client: ClientHandle) -> None:
+        session = self._session(client, request.session_id)
+        if await self._set(session, MODE, request.mode_id):
+            await session.update(v1.ConfigOptionUpdate(config_options=session.config_options()))
+            await session.log.flush()  # the answer comes behind it
+
+    async def _set_config_option(
+        self, request: v1.SetSessionConfigOptionRequest, client: ClientHandle
+    ) -> v1.SetSessionConfigOptionResponse:
+        session = self._session(client, request.session_id)
+        if await self._set(session, request.config_id, request.value) and request.config_id == MODE:
+            await session.update(v1.CurrentModeUpdate(current_mode_id=session.mode_id))
+            await session.log.flush()  # the answer comes behind it
+        return v1.SetSessionConfigOptionResponse(config_options=session.config_options())
+
+    async def _set(self, session: KitSession[Any], option_id: str, value: Value) -> bool:
+        before = session.settings.values
+        is_changed = session.settings.change(option_id, value)
+        if is_changed:
+            try:
+                await self._tell_change(session, option_id, value)
+            except BaseException:
+                session.settings.change(option_id, before[option_id])
+                raise
+            session.store_settings()
+            await session.log.flush()
+        return is_changed
+
+    async def _tell_change(self, session: KitSession[Any], option_id: str, value: Value) -> None:
+        result = None if self._on_option_change is None else self._on_option_change(session, option_id, value)
+        if inspect.isawaitable(result):
+            await result
+
+    @staticmethod
+    def _session(client: ClientHandle, session_id: str) -> KitSession[Any]:
+        session: Any = client.sessions[session_id]
+        if not hasattr(session, "settings"):
+            raise invalid_request("this session is still being opened")
+        kit_session: KitSession[Any] = session
+        return kit_session
+
+    # A session's beginning.
+
+    def mount(self, session: KitSession[Any]) -> None:
+        """Start the MCP servers that the client gave the session."""
+        if self._mcp and session.mcp_servers:
+            from dragoman_local.kit.mounts import Mounts
+
+            session.mcp = Mounts(session)
+
+    def greeting(self) -> v1.SessionUpdate | None:
+        """What a client is told of every session that it opens: its commands."""
+        commands = self.commands.as_updates()
+        return v1.AvailableCommandsUpdate(available_commands=commands) if commands else None
+
+    async def _begin_turn(self, turn: KitTurn[Any]) -> None:
+        """Set the title and show pending notices before the handler runs."""
+        await self._entitle(turn)
+        notices, turn.session.pending_notices = turn.session.pending_notices, []
+        for words in notices:
+            await turn.notice(words, severity="warning")
+
+    async def _entitle(self, turn: KitTurn[Any]) -> None:
+        if turn.session.session_title or self._titles == "none":
+            return
+        line = " ".join(turn.text.split())
+        if line:
+            await turn.title(line if len(line) <= TITLE else line[: TITLE - 1] + "…")

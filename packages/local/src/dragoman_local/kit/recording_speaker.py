@@ -1,0 +1,64 @@
+"""Speech that is stored before it is heard: each frame goes into the session's log, and from there to the
+client once the journal has made it safe.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dragoman.runtime.outbox import FLUSH_AT
+from dragoman.schema import v1
+from dragoman.sdk.agent.lender import Lender
+from dragoman.sdk.agent.speaker import encode_text
+from dragoman.sdk.outbound import write_update
+
+if TYPE_CHECKING:
+    from dragoman_local.kit.log import KitJournal
+
+
+class RecordingSpeaker(Lender):
+    """A speaker whose words are kept."""
+
+    __slots__ = ()
+
+    @property
+    def _log(self) -> KitJournal:
+        raise NotImplementedError
+
+    def _remember_update(self, update: v1.SessionUpdate) -> None:
+        """Something was said that the session may have to remember."""
+
+    async def say(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
+        """A piece of the agent's answer."""
+        if message_id is not None or type(text) is not str:
+            await super().say(text, message_id=message_id)
+            return
+        self._check_open()
+        if not self._say_head:
+            self._prepare()
+        self._log.add_update(b"".join((self._say_head, encode_text(text), b"}}}}")))
+        await self._flow()
+
+    async def update(self, update: v1.SessionUpdate) -> None:
+        """Any update of the protocol."""
+        self._put(update)
+        await self._flow()
+
+    def _put(self, update: v1.SessionUpdate) -> None:
+        self._check_open()
+        if not self._update_head:
+            self._prepare()
+        frame = b"%b%b}}" % (self._update_head, write_update(update))
+        self._remember_update(update)
+        self._log.add_update(frame)
+
+    async def _flow(self) -> None:
+        """Let the loop turn now and then, so that the log is stored and a cancel is heard; wait while the
+        client is slow, and while the disk is.
+        """
+        log = self._log
+        if log.bytes_since_pause >= FLUSH_AT:
+            log.bytes_since_pause = 0
+            await self._outbox.flow()
+        if log.is_full:
+            await log.room()

@@ -1,0 +1,70 @@
+"""What a doctor finds: steps, each with a verdict, and the outcome of all of them. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dragoman_local.known.agent import KnownAgent
+
+
+class CheckResult(StrEnum):
+    """How a step went."""
+
+    OK = "ok"
+    WARNING = "warning"
+    """It works, but somebody should know."""
+
+    FAILED = "failed"
+
+
+class DiagnosisOutcome(StrEnum):
+    """What it comes to. The words are those of `dragoman run`."""
+
+    OK = "ok"
+    NOT_STARTED = "not_started"
+    AGENT_DIED = "agent_died"
+    TIMEOUT = "timeout"
+    PROTOCOL_ERROR = "protocol_error"
+    AGENT_ERROR = "agent_error"
+    AUTH_NEEDED = "auth_needed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosisStep:
+    """One thing that was looked at."""
+
+    name: str
+    verdict: CheckResult
+    summary: str
+    """What was found."""
+
+    meaning: str = ""
+    advice: str = ""
+    """What to do next."""
+
+    evidence: tuple[str, ...] = ()
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenFrame:
+    """A frame that passed, cut when it is long."""
+
+    seconds: float
+    """Since the agent was started."""
+
+    direction: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """Everything that was found."""
+
+    agent: KnownAgent
+    outcome: DiagnosisOutcome
+    steps: tuple[DiagnosisStep, ...]
+    frames: tuple[SeenFrame, ...] = ()
+    stderr: str = ""
+    """The end of what the agent wrote there."""

@@ -1,0 +1,53 @@
+"""Takes secrets out of texts that are shown: evidence helps only if one dares to pass it on.
+
+Two kinds are found: the values of variables that we know, and what has the shape of a key. Neither is a
+promise: a secret that looks like a word and that nobody told us of stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from dragoman_local.secrets.names import is_secret_variable
+from dragoman_local.secrets.search import redact
+
+SHORTEST = 6
+"""Characters a value has at least to be taken for a secret: `true` and `debug` stand everywhere."""
+
+
+class Redactor:
+    """`redact(text)` is the text without secrets; each value shows the name it belongs to instead."""
+
+    def __init__(self, env: Mapping[str, str], *, all_values: bool = False) -> None:
+        """Values of variables with a telling name count, or `all_values` of what somebody set on purpose."""
+        self._names: dict[str, str] = {}
+        for name, value in env.items():
+            if len(value) >= SHORTEST and (all_values or _is_secret(name, value)):
+                self._names[value] = name
+                self._names[json.dumps(value)[1:-1]] = name  # how it stands in a frame
+        # The longest first: a value may begin with another one.
+        longest = sorted(self._names, key=len, reverse=True)
+        self._values = re.compile("|".join(map(re.escape, longest))) if longest else None
+
+    def __or__(self, other: Redactor) -> Redactor:
+        both = Redactor({})
+        both._names = {**other._names, **self._names}
+        longest = sorted(both._names, key=len, reverse=True)
+        both._values = re.compile("|".join(map(re.escape, longest))) if longest else None
+        return both
+
+    def __call__(self, text: str) -> str:
+        if self._values is not None:
+            text = self._values.sub(lambda found: f"[{self._names[found[0]]}]", text)
+        return redact(text)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    # Sockets and files that only have to do with keys, such as SSH_AUTH_SOCK, are worth seeing.
+    return is_secret_variable(name) and not value.startswith(("/", "~"))
+
+
+redact_shapes = Redactor({})
+"""For texts of which nothing is known."""

@@ -1,0 +1,111 @@
+"""Secrets of JSON frames: what `search` finds in their strings, and what their structure tells besides. Pure.
+
+A frame is decoded, each of its strings is redacted, and it is encoded again: so it stays JSON, and nothing
+but strings differs. Values under a telling name go whatever they look like, and so do environments, headers
+of requests, and the data of a login. What is no JSON is redacted as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from dragoman_local.secrets.names import REDACTED, is_telling
+from dragoman_local.secrets.search import hint_places, redact
+
+# Names of lists or tables whose values are never stored, whatever they are called.
+PAIRS = frozenset({"env", "headers", "environment", "httpheaders", "dragomancredentials"})
+
+_ENDS = "|".join(f'(?<=(?i:{end})")' for end in ("env", "headers", "environment", "credentials", '"value'))
+_PAIR_END = re.compile(f'"(?:{_ENDS})', re.ASCII)
+
+
+def has_frame_hint(frame: bytes) -> bool:
+    """Whether a frame may hold a secret."""
+    return next(frame_hint_places(frame), None) is not None
+
+
+def frame_hint_places(frames: bytes) -> Iterator[int]:
+    """Where something in a frame, or in several with a zero byte between them, needs a closer look. They are
+    read as Latin-1: all that hints at a secret is ASCII, and any other character is none.
+    """
+    text = frames.decode("latin-1")
+    if '"' in text:
+        for match in _PAIR_END.finditer(text):
+            yield match.start()
+        if '"data"' in text and "authenticate" in text:
+            yield from (match.start() for match in re.finditer('"data"', text))
+    yield from hint_places(text)
+
+
+def redact_frame(frame: bytes) -> bytes:
+    """The frame without what is known to be secret; the same object if there is nothing."""
+    return redact_suspect(frame) if has_frame_hint(frame) else frame
+
+
+def redact_suspect(frame: bytes) -> bytes:
+    """The same without asking first whether there is a hint."""
+    try:
+        message = msgspec.json.decode(frame)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        text = frame.decode(errors="surrogateescape")
+        redacted_text = redact(text)
+        return frame if redacted_text == text else redacted_text.encode(errors="surrogateescape")
+    hidden = _hide_login(_hide(message))
+    return frame if hidden == message else msgspec.json.encode(hidden)
+
+
+def _hide(value: object) -> object:
+    """The value with its secrets hidden."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        fields = {redact(name): _hide_named(name, field) for name, field in value.items()}
+        # A pair: the one field is the name of the other.
+        if "value" in value and any(is_telling(str(value.get(name, ""))) for name in ("name", "key")):
+            fields["value"] = REDACTED if isinstance(value["value"], str) else fields["value"]
+        return fields
+    if isinstance(value, list):
+        return _hide_options([_hide(item) for item in value])
+    return value
+
+
+def _hide_options(items: list[object]) -> list[object]:
+    """The arguments of a command: what follows `--token` is a secret."""
+    for at, option in enumerate(items[:-1]):
+        if isinstance(option, str) and option.startswith("--") and is_telling(option) and "=" not in option:
+            value = items[at + 1]
+            if isinstance(value, str) and not value.startswith("-"):
+                items[at + 1] = REDACTED
+    return items
+
+
+def _hide_login(message: object) -> object:
+    """Some dialects log in with `data` in `authenticate`, under any names."""
+    if not isinstance(message, dict) or message.get("method") != "authenticate":
+        return message
+    params = message.get("params")
+    if not isinstance(params, dict) or not params.get("data"):
+        return message
+    return {**message, "params": {**params, "data": REDACTED}}
+
+
+def _hide_named(name: str, value: object) -> object:
+    if isinstance(value, str) and value and is_telling(name):
+        return REDACTED
+    if "".join(filter(str.isalnum, name)).lower() in PAIRS:
+        return _hide_pairs(value)
+    return _hide(value)
+
+
+def _hide_pairs(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: REDACTED if isinstance(field, str) else _hide(field) for name, field in value.items()}
+    if isinstance(value, list):
+        return [
+            {**item, "value": REDACTED} if isinstance(item, dict) and "value" in item else _hide(item)
+            for item in value
+        ]
+    return _hide(value)

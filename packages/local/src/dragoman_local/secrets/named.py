@@ -1,0 +1,441 @@
+"""Secrets behind a telling name, in every common notation: shell, settings, markup, headers, code, prose.
+
+A name is searched for by a stem that all telling names have, then read backwards and forwards, and what
+follows says which notation it is. Quotes and spaces may be written with any number of backslashes, as in JSON
+that is quoted in a text, so the same search serves as a hint on frames that were not decoded. Pure.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dragoman_local.secrets.names import (
+    Doubt,
+    is_login,
+    is_password,
+    is_phrase,
+    is_placeholder,
+    is_telling,
+    looks_secret,
+    name_parts,
+)
+
+LONGEST_NAME = 64
+LONGEST_VALUE = 4096
+# So much of a line before a name is looked at.
+LONGEST_HEAD = 200
+
+SPACE = r"(?:[ \t]|\\+t)"
+BREAK = r"(?:[ \t\r\n]|\\+[nrt])"
+QUOTE = r"""\\*["'`]"""
+_WRAPPED = (
+    r"(?:(?:new +)?(?:[\w.]{0,30}secret_?str(?:ing)?|string(?:::from)?|str|bytes|buffer\.from|\[\]byte"
+    rf"|some|ok|textencoder\(\)\.encode)\({SPACE}{{0,4}})?[bru]{{0,2}}(?={QUOTE})"
+)
+
+_FOLLOW = (
+    r"(?P<rest>[\w.-]{0,48}+)"
+    r"(?:"
+    # <add key="Password" value="…">, {"name": "TOKEN", "value": "…"}, name: TOKEN with value: … below
+    rf"(?P<pair>(?:{QUOTE})?+{BREAK}{{0,40}}+(?:,|:|:?{SPACE}{{0,2}}\{{)?{BREAK}{{0,40}}+"
+    rf"(?:(?:type|description|sensitive|nullable|noecho)\b"
+    rf"(?:[^\n\\]|\\+[^n\\]){{0,80}}+{BREAK}{{1,40}}+){{0,3}}"
+    rf"(?:{QUOTE})?+(?:-value{SPACE}|(?:value|default)(?:{QUOTE})?+{SPACE}{{0,20}}+[:=]){SPACE}{{0,4}}+)"
+    # password: str = "…", password string = "…", password = "…", "password": "…", password => "…", a || "…"
+    rf"|(?P<sign>(?:{QUOTE})?+[\])*]{{0,2}}+{SPACE}{{0,20}}+(?:"
+    rf":{SPACE}{{0,2}}[&'\w.\[\]<>?| ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
+    rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\|\|?|={{1,3}}(?![=>~])|:(?![:=])|->|→"
+    r"|\)?\.(?:type|fill|send_?keys|set_?value)\("
+    rf")\*{{0,2}}{SPACE}{{0,20}}(?:{BREAK}{{0,30}}+\(?{BREAK}{{0,30}}+(?={QUOTE}))?"
+    rf"(?:{_WRAPPED}|<(?:b|code|strong|tt)>)?)"
+    # "password", "…"
+    rf"|(?P<comma>{QUOTE}{BREAK}{{0,8}}+,{BREAK}{{0,8}}+(?={QUOTE}))"
+    # setPassword("…"), .password("…")
+    rf"|(?P<call>\({SPACE}{{0,4}}+(?={QUOTE}))"
+    # the password is …
+    rf"|(?P<said>{SPACE}++(?:is|was|are|ist|lautet|es|est|è|é|to|from|(?:used to|will|should) be)"
+    rf"(?: now| set to)?:?{SPACE}++"
+    rf"(?=\S*[\d!#$%^&*]|{QUOTE}))"
+    # password "…", {{password, "…"}}
+    rf"|(?P<beside>,?{SPACE}++[bn]?(?={QUOTE}))"
+    # <password type="x">…</password>
+    rf"|(?P<tag>(?: [^<>\n]{{0,200}}+)?+(?:>|&gt;)(?:<!\[cdata\[|<value>)?|</key>{BREAK}{{0,40}}<string>)"
+    # requirepass …, as a line of its own
+    rf"|(?P<line>{SPACE}++(?=[^\s\"'`\\]{{6,128}};?(?:\s|\\+[nr]|\Z|\")))"
+    r")"
+)
+
+# What telling names have in them; each of these is searched for by itself. The last three need an `=`.
+STEMS = (
+    "pass",
+    "pw",
+    "secret",
+    "token",
+    "key",
+    "cred",
+    "auth",
+    "cookie",
+    "sig",
+    "otp",
+    "psk",
+    "sessid",
+    "code=",
+)
+
+_SCHEME = re.compile(
+    r"(?:bearer|basic|digest|token|api-?key|negotiate|ntlm|aws4-hmac-sha256|hawk|oauth|geniekey|key|splunk|bot|jwt"
+    r"|sso-key|dpop|hmac|signature|mac|ssws|pat|private|klaviyo-api-key|sharedkey(?:lite)?|sharedaccesssignature)"
+    r"(?:[ \t]|\\+t|%20)+",
+    re.ASCII | re.IGNORECASE,
+)
+_ANY_SCHEME = re.compile(r"[A-Za-z][\w-]{2,30} +(?:auth=)?(?=[^\s\"]{16})(?=[^\s\"]*\d)", re.ASCII)
+_BARE_ENV = re.compile(r"(?:[^\s\"'`\\;]++|;(?![\s\"'`\\]|\Z)|\\/){1,64}+")
+_BARE = re.compile(r"(?:[^\s\"'`\\;&|,<>(){}\[\]]++|\\/){1,64}+")
+_BARE_SETTING = re.compile(r"[^;\s\"'`\\]+")
+_BARE_QUERY = re.compile(r"(?:[^\s\"'`\\&#<>;)\]]++|\\/){1,64}+")
+_LINE = re.compile(r"[^\r\n\"'`\\<>]+")
+# None of them stands before `password=…` in logs and commands.
+_CODE_SIGNS = re.compile(r"[(){}\[\]<>;+]|\b(?:let|var|const|if|def|my|local|final)\b", re.ASCII)
+
+_LAST_SETTING = re.compile(r"[\w ]+=[^;=\n]*;[ \t]*$")
+_BLOCK = re.compile(
+    r"[|>][+-]?[ \t]*\r?\n(?P<indent>[ \t]+)(?P<secret>[^\r\n]+(?:\r?\n(?P=indent)[^\r\n]+)*)"
+)
+
+
+class NamedHint(NamedTuple):
+    """A telling name, where it begins, and what follows it."""
+
+    name: str
+    start: int
+    match: re.Match[str]
+
+
+@functools.cache
+def _follow() -> re.Pattern[str]:
+    return re.compile(_FOLLOW, re.ASCII)
+
+
+def stems_of(low: str) -> list[str]:
+    """The stems that a text has. Without one, it has no telling name."""
+    return [stem for stem in (STEMS if "=" in low else STEMS[:-3]) if stem in low]
+
+
+def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint]:
+    """Telling names with something behind them. `low` is the text in small letters."""
+    for stem in stems:
+        stem = stem.rstrip("=")
+        at = low.find(stem)
+        while at >= 0:
+            match = _follow().match(low, at + len(stem))
+            if match is not None:
+                start = name_start(low, at)
+                name = text[start : match.end("rest")]
+                if _is_telling_here(name, text, start, match):
+                    yield NamedHint(name, start, match)
+            at = low.find(stem, match.end() if match else at + len(stem))
+
+
+def name_start(low: str, at: int) -> int:
+    """Where the name around a place begins."""
+    first, least = at, max(0, at - LONGEST_NAME)
+    while first > least and (
+        low[first - 1] in "_.-" or (low[first - 1].isalnum() and low[first - 1].isascii())
+    ):
+        first -= 1
+    if first and low[first - 1] == "\\" and first < at:
+        # The letter of an escape is no letter of the name.
+        first += 5 if low[first] == "u" and first + 5 <= at else 1
+    if (
+        first >= 4
+        and low[first - 1] == " "
+        and low[first:at] == ""
+        and low[first - 4 : first] in ("api ", "ess ", "ret ", "ate ")
+    ):
+        return name_start(low, first - 1)  # API key, access key, secret key, private key
+    return first
+
+
+def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> bool:
+    before = text[start - 1 : start]
+    if match["tag"] is not None and before not in ("<", ":", ">", ";"):
+        return False
+    if match["line"] is not None and not _LINE_HEAD.search(text, max(0, start - 64), start):
+        return False
+    has_sign = match["sign"] is not None or match["tag"] is not None or match["said"] is not None
+    if is_telling(name) or (
+        has_sign and name.lower() in ("pass", "pw", "psk", "otp", "totp", "_auth", "auth")
+    ):
+        return match["call"] is None or is_telling(name.rpartition(".")[2])
+    if before in ("?", "&"):
+        return name.lower() in {"key", "sig", "auth", "pass", "pw", "jwt", "code", "signature"} or is_telling(
+            f"x_{name}"
+        )
+    is_capital = name.isupper() and match["sign"] is not None
+    return is_capital and name.endswith(("_KEY", "PASS", "_B64")) and len(name) > 4 and "PUBLIC" not in name
+
+
+def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool) -> Iterator[tuple[int, int]]:
+    """The values behind telling names that look like secrets."""
+    for hint in named_hints(text, low, stems):
+        kind = hint.match.lastgroup or ""
+        at = hint.match.end()
+        if kind == "tag":
+            if text[hint.start - 1 : hint.start] in ("<", ":", ";") or "<string>" in hint.match["tag"]:
+                yield from _tag_value(text, at, hint.name)
+            continue
+        last = name_parts(hint.name)[-1]
+        is_header = ":" in (hint.match["sign"] or "") or _QUOTES.match(text, at)
+        if kind == "sign" and last in ("authorization", "cookie") and is_header:
+            yield from _header_value(text, at, is_cookie=last == "cookie")
+            continue
+        if opening := _QUOTES.match(text, at):
+            yield from _quoted_value(text, opening, hint, kind, in_settings=in_settings)
+        elif kind == "line":
+            yield from _line_value(text, at, hint)
+        elif kind in ("sign", "said", "pair"):
+            yield from _bare_value(text, at, hint, kind, in_settings=in_settings)
+
+
+_QUOTES = re.compile(r"""(\\*)(["'`])""")
+# What data have behind such names that is no secret: a word, words, a dotted name.
+_LABEL = re.compile(r"[^\W\d]*|.*\s.*|[.:/]?[\w-]+(?:[.:/][\w-]+)+|[a-zA-Z]+(?:[-_][a-zA-Z]+)+")
+_CALL_END = re.compile(rf"{QUOTE}{SPACE}{{0,4}}\)")
+
+
+def quote_end(text: str, start: int, opening: re.Match[str]) -> int:
+    """Where a quoted text ends; -1 if its quote is not closed in its line. A quote with more backslashes than
+    the first one is part of the text, and so is one behind an escaped backslash.
+    """
+    slashes, quote = len(opening[1]), opening[2]
+    limit = min(len(text), start + LONGEST_VALUE)
+    line_end = text.find("\n", start, limit)
+    limit = limit if line_end < 0 else line_end
+    at = text.find(quote, start, limit)
+    while at >= 0:
+        run = at - start - len(text[start:at].rstrip("\\"))
+        if run >= slashes and (run - slashes) % (2 * (slashes + 1)) == 0:
+            return at - slashes
+        at = text.find(quote, at + 1, limit)
+    return -1
+
+
+def _quoted_value(
+    text: str, opening: re.Match[str], hint: NamedHint, kind: str, *, in_settings: bool
+) -> Iterator[tuple[int, int]]:
+    start = opening.end()
+    quote = opening[2]
+    if text.startswith(quote * 2, start) and not opening[1]:
+        start += 2
+        end = text.find(quote * 3, start, start + LONGEST_VALUE)
+    else:
+        end = quote_end(text, start, opening)
+    if end < 0:
+        bare = _BARE.match(text, start)
+        end = bare.end() if bare else start
+    value = text[start:end].strip()
+    is_call = kind == "call" and not _CALL_END.match(text, end)
+    if is_call or _names_the_name(value, hint.name):
+        return
+    doubt = Doubt.NONE if in_settings else _quoted_doubt(value, hint, kind, quote=quote)
+    if end > start and doubt is not None and looks_secret(value, doubt, is_quoted=True):
+        if scheme := _SCHEME.match(text, start, end):
+            start = scheme.end()
+        yield start, end
+
+
+def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, quote: str) -> Doubt | None:
+    """How much a value in quotes must look like a secret, by its name and notation; None if it is none."""
+    name, sign = hint.name, hint.match["sign"] or ""
+    is_data = sign.lstrip("\\")[:1] in ('"', "'") and ":" in sign
+    if is_data and "." in name and value.isalpha():
+        return None  # a translation
+    if name.lower() in ("_auth", "auth"):
+        return Doubt.NONE if is_login(value) else None
+    is_shell = sign.startswith("=") and name.isupper()
+    is_constant = name.isupper() and (is_data or (kind == "comma" and len(value) >= 32))
+    if is_shell or is_constant or (is_data and "phrase" in name.lower()):
+        return Doubt.NONE
+    if (
+        (sign or kind in ("said", "beside"))
+        and "==" not in sign
+        and is_phrase(value)
+        and not name.endswith("s")
+    ):
+        return Doubt.NONE
+    is_code = "==" in sign or (kind == "comma" and not name.isupper())
+    if is_code or kind == "said" or (kind == "beside" and quote != "'"):
+        return Doubt.RANDOM
+    if is_password(name):
+        return Doubt.WORD
+    return Doubt.NONE if is_data and value.isascii() and not _LABEL.fullmatch(value) else Doubt.RANDOM
+
+
+_LINE_VALUE = re.compile(r"([^\s\"'`\\;]{6,128});?[ \t\r]*(?=\n|\\+[nr]|\Z)")
+_LINE_HEAD = re.compile(
+    r"(?:\A|\n|\\[nr]|\")[ \t-]*(?:(?:setenv|user|username|set)[ \t]+(?:[\w.-]+[ \t]+)?)?\Z"
+)
+
+
+def _line_value(text: str, at: int, hint: NamedHint) -> Iterator[tuple[int, int]]:
+    """A name, a space and a value, which are all of a line."""
+    value = _LINE_VALUE.match(text, at)
+    is_value = value and not _names_the_name(value[1], hint.name) and any(map(str.isdigit, value[1]))
+    if value and is_value and looks_secret(value[1], Doubt.RANDOM, is_quoted="_" not in value[1]):
+        yield value.span(1)
+
+
+def _names_the_name(value: str, name: str) -> bool:
+    """`password: "Password"` and `API_KEY = "api_key"` are labels."""
+    parts = name_parts(value[:LONGEST_NAME])
+    about = {*name_parts(name), "field", "the", "your", "new", "old", "current"}
+    return bool(parts) and all(part in about or (part.isdigit() and len(part) < 2) for part in parts)
+
+
+def _bare_value(
+    text: str, at: int, hint: NamedHint, kind: str, *, in_settings: bool
+) -> Iterator[tuple[int, int]]:
+    name, sign = hint.name, hint.match[kind] or ""
+    if block := _BLOCK.match(text, at):
+        if kind == "sign" and sign.strip() == ":" and not is_placeholder(block["secret"]):
+            yield block.span("secret")
+        return
+    if ":" in sign and text[hint.start - 1 : hint.start] == ":":
+        return  # a part of a longer name, such as those of cloud resources
+    if name.lower() in ("_auth", "auth") and not is_login(text[at : at + 200].partition("\n")[0].strip()):
+        return
+    first = max(
+        text.rfind("\n", max(0, hint.start - LONGEST_HEAD), hint.start) + 1, hint.start - LONGEST_HEAD
+    )
+    if kind == "sign" and is_password(name) and text[first : hint.start].strip() in _ALONE:
+        line = _LINE.match(text, at, at + LONGEST_HEAD)
+        phrase = line[0].partition(" #")[0].rstrip() if line else ""
+        if is_phrase(phrase):
+            yield at, at + len(phrase)
+            return
+    pattern, doubt = _bare_place(text, at, hint, kind, in_settings=in_settings)
+    value = pattern.match(text, at, at + LONGEST_VALUE)
+    if value is None:
+        return
+    if (
+        pattern is _BARE
+        and text[value.end() : value.end() + 1] in ("(", "[", "{")
+        and doubt is not Doubt.NONE
+    ):
+        return
+    word = value[0].rstrip(".,:;!?)]}") if doubt is not Doubt.NONE else value[0]
+    is_plain = (
+        (kind == "said" and doubt is Doubt.RANDOM)
+        or "|" in sign
+        or (pattern is _BARE_ENV and doubt is Doubt.WORD and word.isalnum() and word not in _TYPES)
+        or (
+            is_password(name)
+            and not word.isalpha()
+            and any(map(str.isalpha, word))
+            and (word.isalnum() or (sign == "=" and pattern is _BARE_ENV))
+        )
+    )
+    if word and not _names_the_name(word, name) and looks_secret(word, doubt, is_quoted=is_plain):
+        yield at, at + len(word)
+
+
+# One word comes, and then the line is over.
+_ENDS_LINE = re.compile(r"[^\s\"'`,;{}()\[\]\\]+[ \t\r]*(?:\n|\\n|\Z|#)")
+_TYPES = frozenset(
+    {"String", "Str", "Text", "Any", "Optional", "Buffer", "Bytes", "Char", "Vec", "Data", "NSString"}
+)
+_ALONE = (
+    "",
+    "-",
+    "export",
+    "set",
+    "ENV",
+    "ARG",
+    "env",
+    "+",
+    "*",
+    "- -",
+    "declare -x",
+    "$env:",
+    "#",
+    "//",
+    ";",
+)
+
+
+def _bare_place(
+    text: str, at: int, hint: NamedHint, kind: str, *, in_settings: bool
+) -> tuple[re.Pattern[str], Doubt]:
+    """How far a value without quotes reaches, and how much it must look like a secret, by its place."""
+    name, start = hint.name, hint.start
+    sign = hint.match[kind] or ""
+    line_start = max(text.rfind("\n", 0, start) + 1, start - LONGEST_HEAD)
+    head = text[line_start:start].strip()
+    is_alone = head in _ALONE
+    if sign == "=":
+        if text[start - 1 : start] in ("?", "&"):
+            return _BARE_QUERY, Doubt.NONE
+        if name.isupper() or name.lower() in ("_auth", "_authtoken", "_password"):
+            return (_BARE_ENV if is_alone and head != "env" else _BARE), Doubt.NONE
+        is_plain_line = not _CODE_SIGNS.search(text, line_start, start)
+        if is_password(name) and "." not in name and is_plain_line and text[start - 1 : start] in (" ", ","):
+            return _BARE, Doubt.NONE
+    if "=" in sign and _LAST_SETTING.search(text, line_start, start):
+        return _BARE_SETTING, Doubt.NONE
+    if in_settings and is_alone:
+        return _BARE_ENV, Doubt.NONE
+    if kind == "said":
+        return _BARE_ENV, Doubt.RANDOM
+    if is_alone and _ENDS_LINE.match(text, at) and ">" not in sign:
+        return _BARE_ENV, Doubt.WORD if is_password(name) else Doubt.RANDOM
+    return _BARE, Doubt.RANDOM
+
+
+_COOKIE = re.compile(r"""[\w.%-]+=["']?(?P<secret>[^\s;"'`\\<>]+)""", re.ASCII)
+
+
+def _header_value(text: str, at: int, *, is_cookie: bool) -> Iterator[tuple[int, int]]:
+    """What a header sends to prove who asks: behind its scheme, up to the end of the line or the string."""
+    opening = _QUOTES.match(text, at)
+    start = opening.end() if opening else at
+    if is_cookie:
+        line_end = text.find("\n", start)
+        cookies = _COOKIE.finditer(text, start, len(text) if line_end < 0 else line_end)
+        yield from (
+            cookie.span("secret")
+            for cookie in cookies
+            if looks_secret(cookie["secret"], Doubt.RANDOM, is_quoted=True)
+        )
+        return
+    line = _LINE.match(text, start)
+    if line is None:
+        return
+    end = start + len(line[0].rstrip())
+    if scheme := _SCHEME.match(text, start, end) or _ANY_SCHEME.match(text, start, end):
+        start = scheme.end()
+        if "=" in text[start:end] and text[end : end + 1] == '"':  # username="…", response="…"
+            end = min(text.find("\n", start) % (len(text) + 1), len(text))
+    first = text[start:end].split(" ", 1)[0].rstrip(",;")
+    if scheme:
+        is_secret = (len(first) >= 4 and not is_placeholder(first) and not first.isalpha()) or len(first) > 24
+    else:
+        is_secret = looks_secret(first, Doubt.RANDOM, is_quoted=opening is not None)
+        end = start + len(first)
+    if is_secret and end > start and not is_placeholder(text[start:end]):
+        yield start, end
+
+
+def _tag_value(text: str, at: int, name: str) -> Iterator[tuple[int, int]]:
+    is_raw = text.endswith("[CDATA[", 0, at)
+    end = text.find(
+        "]]>" if is_raw else "&lt;" if text.endswith("&gt;", 0, at) else "<", at, at + LONGEST_VALUE
+    )
+    if end > at and text.startswith(("</", "<!", "<\\/", "]]>", "&lt;/"), end):
+        value = text[at:end].strip()
+        doubt = Doubt.WORD if is_password(name) else Doubt.RANDOM
+        if value and not _names_the_name(value, name) and looks_secret(value, doubt, is_quoted=True):
+            start = text.index(value, at)
+            yield start, start + len(value)

@@ -1,0 +1,326 @@
+"""Secrets known by where they stand: in an address, in the options of a program, in a manifest. Pure."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+
+from dragoman_local.secrets.named import BREAK, LONGEST_HEAD, QUOTE, SPACE
+from dragoman_local.secrets.names import (
+    Doubt,
+    is_login,
+    is_password,
+    is_placeholder,
+    is_telling,
+    looks_secret,
+)
+
+_LOGIN = re.compile(r":(?:\\{0,4}/){2}")
+_USER_INFO = re.compile(
+    r"(?P<user>[^\s/\"'`\\:@<>{}()\[\]]{0,200})(?::(?P<secret>(?:[^\s/\"'`\\@<>]|\\/){1,500}))?@(?=[\w\[$%{-])",
+    re.ASCII,
+)
+
+
+def login_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Passwords in addresses: `scheme://user:password@host`, `https://token@host`."""
+    for scheme in _LOGIN.finditer(text):
+        match = _USER_INFO.match(text, scheme.end())
+        if match and (secret := match["secret"]):
+            if not is_placeholder(secret) or secret.lower() in _REAL:
+                yield match.span("secret")
+        elif match and len(match["user"]) >= 16 and looks_secret(match["user"], Doubt.RANDOM, is_quoted=True):
+            yield match.span("user")
+
+
+_REAL = frozenset({"test", "foo", "bar", "user", "name", "login", "id"})
+
+_WORD = r"(?P<secret>[^\s\"'`\\;|&<>]{1,1024}+)"
+_VALUE = rf"(?:{QUOTE})?{_WORD}"
+_LOGIN_PAIR = rf"(?:{QUOTE})?[^\s:\"'`\\]{{1,100}}:(?P<secret>[^\s\"'`\\]+)"
+_TWO_WORDS = rf"{QUOTE}[^\"'`\\\n]{{1,64}}{QUOTE}\s*,\s*(?:some\(|b)?{QUOTE}(?P<secret>[^\"'`\\\n]+)"
+_ECHO, _PIPE = r"echo (?:-\w+ +)?", rf"{QUOTE}?{SPACE}*\|{SPACE}*(?:sudo +)?"
+_ARGS = r"[^\n;|&]{0,300}?"
+
+
+_SEPARATOR = rf"(?:{SPACE}|{QUOTE}{SPACE}{{0,2}},?{SPACE}{{0,2}}(?:\w{{1,3}}=)?{QUOTE})"
+
+
+def _option(option: str, *, program: str = r"[\w-]*", gap: str = "+", value: str = _VALUE) -> str:
+    return rf"{program}{_ARGS}{_SEPARATOR}{option}{_SEPARATOR}{gap}{value}"
+
+
+_OPTION = re.compile(r"""-(?:(?:(?<=[\s"'`,(\[-]-)|(?<=\\[nrt]-))[anpsuwx]|u(?=ser)|s(?=ecurestring))""")
+
+# By an option or a stem of the text: a word with which a place begins, and the place with its secret.
+_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
+    "-u": (
+        ("curl", _option("(?:-u|--user|--proxy-user|-U)", gap="*=?", value=_LOGIN_PAIR)),
+        ("--user ", rf"--user {_LOGIN_PAIR}"),
+        ("lftp", _option("-u", gap="+", value=rf"[^\s,\"']+,{_WORD}")),
+        ("smb", _option("(?-i:-U)", gap="*", value=rf"(?:{QUOTE})?[^\s%\"']+%{_WORD}")),
+        (
+            " -u",
+            rf" -u{SPACE}*\S+{_ARGS}{SPACE}-p{SPACE}+(?=\S*?[\"'!@\#$%.\d])(?!\d+(?:\s|$)|-){_VALUE}",
+        ),
+    ),
+    "-a": (
+        ("http", _option("(?:-a|--auth)", program="https?(?= )", gap="*=?", value=_LOGIN_PAIR)),
+        ("redis-cli", _option("-a")),
+    ),
+    "-p": (
+        ("mysql", _option("-p", gap="{0}")),
+        ("mariadb", _option("-p", gap="{0}")),
+        (" login", _option("-p")),
+        ("zip", _option("(?-i:-P)", gap="*")),
+        ("7z", _option("-p", gap="{0}")),
+        ("mosquitto", _option("(?-i:-P)")),
+        ("mongo", _option("(?-i:-p)")),
+        ("sqlcmd", _option("(?-i:-P)", gap="*")),
+        (" -pw", rf" -pw{SPACE}+{_VALUE}"),
+    ),
+    "-n": (("ssh-keygen", _option("(?-i:-N)", program="ssh-keygen")),),
+    "-s": (
+        ("echo ", rf"{_ECHO}{_VALUE}{_PIPE}sudo -S"),
+        ("securestring", rf"(?<=convertto-)securestring{SPACE}+(?:-string{SPACE}+)?{_VALUE}"),
+    ),
+    "-x": (
+        ("snmp", _option("(?-i:-A)", program=r"snmp\w*")),
+        ("snmp", _option("(?-i:-X)", program=r"snmp\w*")),
+    ),
+    "-w": (("ldap", _option("-w", gap="*")),),
+    "pass": (
+        ("passwd", rf"passwd(?=[^\n]{{0,40}}<<<)[^\n]{{0,40}}<<<{SPACE}*{_LOGIN_PAIR}"),
+        (
+            "pass",
+            rf"pass(?:word|phrase|code|wort)\b"
+            rf"(?:[^:\n]{{1,80}}(?<!/):{BREAK}+|:{SPACE}*(?:\n|\\+[nr]){BREAK}*"
+            rf"|[^:\n\\]{{0,40}}\?{BREAK}+[^\n\\]{{0,40}}?: +)"
+            rf"`?(?P<random>[^\s\"'`\\]+)(?=`?{BREAK}*(?:\n|\\+[nr]|\"|\Z))",
+        ),
+        ("password", rf"password:?[\s\"'{{}};*\\]{{1,12}}send(?:line)? (?:-- )?{QUOTE}(?P<secret>[^\"\\]+)"),
+        (
+            "use ",
+            r"use [\"'`]?(?P<random>[^\s\"'`]+)[\"'`]? (?:as|for) (?:\w+ ){0,3}pass(?:word|phrase|code|wort)",
+        ),
+        ("--pass ", rf"--pass {_VALUE}"),
+        ("sshpass", _option("-p", program="sshpass", gap="*")),
+        ("htpasswd", rf"htpasswd{SPACE}+-\w*b\w*{SPACE}+(?:-\w+{SPACE}+)?\S+{SPACE}+\S+{SPACE}+{_VALUE}"),
+        ("pass:", rf"(?<!\w)pass:{_VALUE}"),
+        (
+            "password",
+            rf"(?:(?<=with )|(?<=set )|(?<=ypted ))password(?:{BREAK}|=)+n?{QUOTE}(?P<secret>[^\"'`\\]+)",
+        ),
+        ("login", rf"login{BREAK}+\S+{BREAK}+password{BREAK}+{_VALUE}"),
+        ("echo ", rf"{_ECHO}{_LOGIN_PAIR}{_PIPE}chpasswd"),
+        ("echo ", rf"{_ECHO}{_VALUE}{_PIPE}passwd --stdin"),
+        ("requirepass", rf"requirepass{SPACE}+{_VALUE}"),
+    ),
+    "auth": (
+        ("auth", rf"auth{SPACE}+plain{SPACE}+(?P<random>[\w+/=]{{8,}})"),
+        ("add-authtoken", rf"add-authtoken{SPACE}+{_VALUE}"),
+    ),
+    "secret": (
+        ("secret", rf"secret{_ARGS}--value{SPACE}+{_VALUE}"),
+        ("securestring", rf"securestring{_ARGS}--value{SPACE}+{_VALUE}"),
+    ),
+    "pw": (("userpwd", rf"userpwd['\"]?\s*(?:,|=>)\s*{QUOTE}[^\s:\"'`\\]{{1,64}}:(?P<secret>[^\"'`\\\n]+)"),),
+}
+
+# The same, with a name that must be a telling one.
+_NAMED_PLACES: tuple[tuple[str, str], ...] = (
+    ("from-literal", rf"from-literal(?:=|{SPACE}+)(?:{QUOTE})?(?P<name>[\w.-]+)={_WORD}"),
+    (" set ", rf"(?:(?<=config)|(?<=configure)) set {SPACE}*(?P<name>[\w.:/@-]+)(?:{SPACE}+|=){_VALUE}"),
+    ("env ", rf"(?-i:(?<![A-Z_])ENV){SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]+)"),
+)
+
+_MANY_WORDS = r"(?P<secret>[a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23})\b"
+
+# The same by a sign of the text. One sign is looked for in no time.
+_OTHER_PLACES: tuple[tuple[str, str, str], ...] = (
+    ("_", " add_user ", rf" add_user {SPACE}*\S+{SPACE}+{_VALUE}"),
+    ("@", "sqlplus ", r"sqlplus +[\w.$]+/(?P<secret>[^\s@\"']+)@"),
+    ('"', "kty", rf"kty.{{0,900}}?\bd{QUOTE}{SPACE}{{0,2}}:{SPACE}{{0,2}}{QUOTE}(?P<secret>[\w-]{{20,}})"),
+    (
+        "'",
+        "identified ",
+        rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
+    ),
+    (
+        " ",
+        " code",
+        r"(?:(?<=verification)|(?<=one-time)|(?<=security)|(?<=recovery)|(?<=backup)|(?<=login)|(?<=device)"
+        r"|(?<=confirmation)|(?<=factor)|(?<=sms)|(?<=2fa)|(?<=mfa))"
+        rf" codes?(?: is| are|:|=|(?= \d{{6}}\b)){BREAK}+"
+        r"`?(?P<secret>(?=[A-Za-z-]{0,8}\d|[A-Z]{4}-)[A-Za-z0-9]{2,9}(?:-[A-Za-z0-9]{2,9}){0,3})\b",
+    ),
+    (" ", "phrase", rf"phrase[^\n:=]{{0,20}}?(?: is|:|=)(?:: )?{BREAK}*(?:{QUOTE})?{_MANY_WORDS}"),
+    ("(", "connection(", rf"connection\([\w.]{{1,64}}+\s*,\s*{_TWO_WORDS}"),
+    ("/", "hook", r"hook[\w./-]{0,60}/(?P<secret>(?=[A-Za-z/-]{0,40}\d)[\w/-]{16,200})"),
+    ("/", "net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\]{{6,99}})(?= |$)"),
+)
+
+_LOGIN_CALL = rf"(?=\s{{0,9}}{QUOTE})(?:\s*{QUOTE}[^\"'`\\\n]{{0,99}}{QUOTE}\s*,)?\s*{_TWO_WORDS}".replace(
+    "secret", "second"
+)
+_HEADS = {
+    "slash": re.compile(
+        r"\b(?:(?:log|sign)\w{0,4}[ -]?(?:in|on|into)|credentials?|wi-?fi)\b[^\n/]*\Z", re.ASCII
+    ),
+    "second": re.compile(
+        r"(?:pdo|mysqli|log_?[io]n|sign_?in|(?:connect|passw)\w{0,12}|auth\w{0,16}(?:=|: *)?"
+        r"|credentials?(?:\.basic)?)\Z",
+        re.ASCII,
+    ),
+}
+
+# The same, with a sign in them that is quicker to look for than any word.
+_SIGN_PLACES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    # .pgpass; user:password@tcp(…)
+    (
+        ":",
+        re.compile(
+            r":(?:(?P<address>[^\s:@\"'`]{1,99}+)@(?:tcp|unix|udp)\("
+            r"|(?:543\d:[^:\s]+:[^:\s]+:|(?:\*:){1,2}[^:\s]+:(?![^\s:]*:))(?P<secret>[^\s\"'`]+))"
+        ),
+    ),
+    # options of Windows; log in as admin / …
+    ("/", re.compile(rf"/(?<=\s/)(?:(?:rp |p[: ]){_VALUE}| `?(?P<slash>(?=\S*\d)[^\s`]{{6,64}}))")),
+    # login("user", "…"), new PDO("address", "user", "…"), auth=("user", "…"), auth: ["user", "…"]
+    ("(", re.compile(rf"\({_LOGIN_CALL}", re.IGNORECASE)),
+)
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII | re.IGNORECASE)
+
+
+def command_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Secrets among the words of commands and statements."""
+    for sign, place in _SIGN_PLACES:
+        if sign in low:
+            for found in place.finditer(text):
+                at, group = found.start(), found.lastgroup or ""
+                head = _HEADS.get(group)
+                is_place = head is None or head.search(low, max(0, at - 64), at)
+                if is_place and not is_placeholder(found[group]):
+                    yield found.span(group)
+    rows = [(word, pattern) for sign, word, pattern in _OTHER_PLACES if sign in low and word in low]
+    if stems:
+        rows += [row for row in _NAMED_PLACES if row[0] in low]
+    for need in (*stems, *_OPTION.findall(low)) if "-" in low else stems:
+        rows += [row for row in _PLACES.get(need, ()) if row[0] in low and row not in rows]
+    for word, pattern in rows:
+        at = low.find(word)
+        while at >= 0:
+            if match := _compiled(pattern).match(text, at):
+                groups = match.groupdict()
+                name, group = groups.get("name"), "random" if "random" in groups else "secret"
+                is_secret = group == "secret" or looks_secret(match[group], Doubt.RANDOM, is_quoted=True)
+                if is_secret and (name is None or is_telling(name)) and not is_placeholder(match[group]):
+                    yield match.span(group)
+            at = low.find(word, at + len(word))
+
+
+_DASHES = r"-(?:(?<![A-Za-z0-9_-]-)|(?<=\\[nrt]-))-?"
+# An option, if its value comes; also if that is the next string of a list.
+FLAG_NAME = re.compile(_DASHES + r"([a-z][\w.-]{0,60}+)(?=[=\s\"'`\\]|\Z)", re.ASCII | re.IGNORECASE)
+
+FLAG = re.compile(
+    _DASHES + r"(?P<name>[a-z][\w.-]{0,60}+)"
+    rf"(?:=|{SPACE}+|{BREAK}{{1,20}}- |{QUOTE}{BREAK}{{0,8}},{BREAK}{{0,8}}(?={QUOTE}))"
+    rf"(?:{QUOTE})?(?=[^\s\"'`\\,-])",
+    re.ASCII | re.IGNORECASE,
+)
+_FLAG_VALUE = re.compile(r"(?:[^\s\"'`\\;|&<>]|\\/)+")
+
+
+def flag_spans(text: str) -> Iterator[tuple[int, int]]:
+    """`--token …`, `--password=…`, `"--api-key", "…"`."""
+    for match in FLAG.finditer(text):
+        is_value = is_telling(match["name"]) and not match["name"].lower().endswith(
+            ("-stdin", "-file", "-env")
+        )
+        if is_value and (value := _FLAG_VALUE.match(text, match.end())):
+            doubt = Doubt.NONE if match[0].startswith("--") else Doubt.RANDOM
+            if not value[0].rstrip("]").isupper() and looks_secret(value[0], doubt, is_quoted=True):
+                yield value.span()
+
+
+_BEARER = re.compile(
+    rf"\bbearer(?:{SPACE}|%20|\\u0020)+(?P<secret>(?:[A-Za-z0-9._~+/=:-]|\\/){{8,}})",
+    re.ASCII | re.IGNORECASE,
+)
+_BASIC = re.compile(
+    rf"\bbasic(?:{SPACE}|%20)+(?P<secret>[A-Za-z0-9+/]{{8,}}={{0,2}})", re.ASCII | re.IGNORECASE
+)
+
+
+def scheme_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """`Bearer …` and `Basic …` wherever they stand."""
+    if "bearer" in low:
+        for match in _BEARER.finditer(text):
+            secret = match["secret"].rstrip(".:")
+            has_digit = any(map(str.isdigit, secret))
+            if (has_digit or (len(secret) > 24 and not secret.isalpha())) and not is_placeholder(secret):
+                yield match.start("secret"), match.start("secret") + len(secret)
+    if "auth" in stems and "basic" in low:
+        yield from (match.span("secret") for match in _BASIC.finditer(text) if is_login(match["secret"]))
+
+
+_MANIFEST = re.compile(r"^kind:[ \t]*secret\b", re.MULTILINE | re.IGNORECASE)
+_DATA = re.compile(
+    r"^(?P<indent>[ \t]*)(?:string)?data:[ \t]*\n(?P<rows>(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\n)+)",
+    re.M | re.I,
+)
+_ROW = re.compile(
+    r"^[ \t]+[\w.\"'-]+:[ \t]+(?:[|>][+-]?[ \t]*\n(?P<deep>[ \t]+)|[\"'])?(?P<secret>[^\s\"'|>][^\n\"']*)",
+    re.M,
+)
+
+
+def manifest_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
+    """The values of a Kubernetes Secret."""
+    if "kind: secret" in low and _MANIFEST.search(text):
+        rows = (row for data in _DATA.finditer(text) for row in _ROW.finditer(text, *data.span("rows")))
+        yield from (row.span("secret") for row in rows if not is_placeholder(row["secret"]))
+
+
+_CELL = re.compile(r"[\w\"'` .-]{1,48}\r?", re.ASCII)
+_RULE = re.compile(r"[|+:= \t\r-]*")
+LONGEST_TABLE = 4_000
+
+
+def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The columns of tables whose heads are telling names: CSV, tabs, Markdown, what databases print."""
+    for stem in stems:
+        end = 0
+        while (at := low.find(stem, end)) >= 0 and (end := text.find("\n", at)) >= 0:
+            head = text[max(text.rfind("\n", 0, at) + 1, at - LONGEST_HEAD) : end]
+            sign = next((sign for sign in "\t|;," if sign in head), "")
+            cells = head.split(sign) if sign else []
+            columns = [
+                (n, cell) for n, cell in enumerate(cells) if _CELL.fullmatch(cell) and is_telling(cell)
+            ]
+            if columns:
+                yield from _column_spans(text, end + 1, sign, len(cells), columns)
+
+
+def _column_spans(
+    text: str, at: int, sign: str, width: int, columns: list[tuple[int, str]]
+) -> Iterator[tuple[int, int]]:
+    for line in text[at : at + LONGEST_TABLE].split("\n"):
+        cells = line.split(sign)
+        if len(cells) != width and not _RULE.fullmatch(line):
+            return
+        for number, name in columns if len(cells) == width else ():
+            value = cells[number].strip(" \t\r\"'`}]")
+            if is_telling(value):
+                return
+            doubt = Doubt.WORD if is_password(name) and ", " not in line else Doubt.RANDOM
+            if looks_secret(value, doubt, is_quoted=doubt is Doubt.WORD):
+                start = at + len(sign.join(cells[:number])) + cells[number].index(value) + (number > 0)
+                yield start, start + len(value)
+        at += len(line) + 1

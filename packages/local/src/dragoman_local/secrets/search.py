@@ -1,0 +1,307 @@
+"""Finds the secrets of a text: by their looks, by the name before them, by the place in which they stand.
+
+`find` is the one search of the project: journal, audit log, recordings, the reviewer's mask and the hub's
+views differ only in what they put in place of a span. It takes decoded text, with JSON in it or JSON in JSON.
+
+`has_hint` says whether a closer look can find anything. It takes text as it stands in a frame, too, and costs
+a few microseconds for a kilobyte of prose. Without a hint `find` finds nothing, so callers may stop there.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from dragoman_local.secrets.foreign import foreign_hint, foreign_spans
+from dragoman_local.secrets.named import named_hints, named_spans, stems_of
+from dragoman_local.secrets.names import REDACTED, is_telling
+from dragoman_local.secrets.places import (
+    FLAG_NAME,
+    command_spans,
+    flag_spans,
+    login_spans,
+    manifest_spans,
+    scheme_spans,
+    table_spans,
+)
+from dragoman_local.secrets.shapes import BEGIN, SHAPES, KnownShape
+
+# How often a text is searched again after something was taken out: what is left may make a new secret.
+ROUNDS = 8
+
+
+class SecretSpan(NamedTuple):
+    """Where a secret stands, and of what kind it is."""
+
+    start: int
+    end: int
+    kind: str
+
+
+# No secret that is known by its looks is shorter.
+LEAST = 16
+
+_RUN = b"a" * LEAST
+_RUN_TABLE, _WIDE_TABLE = (
+    bytes(97 if code < 128 and (chr(code).isalnum() or chr(code) in signs) else 32 for code in range(256))
+    for signs in ("_-+/", "_-+/.~:$=,@%")
+)
+# Words that are joined, a date, a UUID: names and paths of code.
+_PLAIN_RUN = re.compile(
+    r"(?:(?:[A-Za-z]{0,15}+[_+/-]++)*+[A-Za-z]{0,15}+|[a-z]{0,15}+(?:[A-Z]{1,5}[a-z]{1,14}+)*+[A-Z]{0,4}+"
+    r"|[\d_+/-]*+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z"
+)
+
+_CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$", re.ASCII)
+_ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
+
+
+class _Words(NamedTuple):
+    """The words of all shapes, and how they are looked for."""
+
+    # The first letters of a word with which a secret begins, where one may begin.
+    begin: re.Pattern[str]
+    # Those words by their first letters.
+    outer: dict[str, list[str]]
+    # A word within a secret.
+    inner: re.Pattern[str]
+    shapes: dict[str, list[KnownShape]]
+
+
+@functools.cache
+def _words() -> _Words:
+    shapes: dict[str, list[KnownShape]] = {}
+    outer: dict[str, list[str]] = {}
+    inner: set[str] = set()
+    for shape in SHAPES:
+        shapes.setdefault(shape.word, []).append(shape)
+        if shape.pattern.startswith(BEGIN + re.escape(shape.word)):
+            outer.setdefault(shape.word[:4], []).append(shape.word)
+        else:
+            inner.add(shape.word)
+    for begin, words in outer.items():  # `sk-a` of `sk-ant-` is `sk-`, too
+        words += [word for word in shapes if begin.startswith(word) and word not in words]
+    # A pattern that begins with one class of characters is the quickest: most places need no closer look.
+    firsts = "".join(sorted({re.escape(word[0]) for word in inner}))
+    inner_words = "|".join(f"(?<={re.escape(word[0])}){re.escape(word[1:])}" for word in sorted(inner))
+    begins = "|".join(map(re.escape, sorted(outer, reverse=True)))
+    return _Words(
+        re.compile(f"[^A-Za-z0-9]({begins})"),
+        outer,
+        re.compile(f"[{firsts}](?:{inner_words})"),
+        shapes,
+    )
+
+
+def has_hint(text: str) -> bool:
+    """Whether the text, as it is or as JSON writes it, may hold a secret."""
+    return next(hint_places(text), None) is not None
+
+
+def hint_places(text: str) -> Iterator[int]:
+    """Where something stands that needs a closer look. Cheap signs come before dear ones."""
+    low = lower(text)
+    stems = stems_of(low)
+    if stems:
+        yield from (hint.start for hint in named_hints(text, low, stems))
+        if "-" in text:
+            yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
+        if "secret" in stems and "kind: secret" in low:
+            yield low.index("kind: secret")
+        lines = (
+            text.replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "') if "\\" in text else text
+        )
+        yield from (start for start, _ in table_spans(lines, low, stems))
+    if foreign := foreign_hint(low, stems):
+        yield foreign.start()
+    if "bearer" in low or "auth" in stems:
+        yield from (start for start, _ in scheme_spans(text, low, stems))
+    if "@" in text:
+        yield from (start for start, _ in login_spans(text))
+    yield from (start for start, _ in command_spans(text, low, stems))
+    runs = suspect_runs(text)
+    if runs or stems:
+        yield from (span.start for span in shape_spans(text, runs, stems))
+        yield from (start for start, _ in _random_spans(text, low, runs))
+    if "\\" in text:
+        yield from (escape.start() for escape in _ESCAPED.finditer(text))
+
+
+def lower(text: str) -> str:
+    """In small letters, character for character: what would grow or become ASCII by it is left out."""
+    return text.lower() if text.isascii() else text.replace("\u0130", "?").replace("\u212a", "?").lower()
+
+
+def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
+    """The secrets of a text, in order, none within another. In a file of settings any value behind a telling
+    name counts; in other texts it must not look like code.
+    """
+    low = lower(text)
+    stems = stems_of(low)
+    runs = suspect_runs(text)
+    spans = [
+        *shape_spans(text, runs, stems),
+        *(SecretSpan(*span, "named") for span in named_spans(text, low, stems, in_settings=in_settings)),
+        *(SecretSpan(*span, "option") for span in flag_spans(text)),
+        *(SecretSpan(*span, "header") for span in scheme_spans(text, low, stems)),
+        *(SecretSpan(*span, "login") for span in login_spans(text)),
+        *(SecretSpan(*span, "command") for span in command_spans(text, low, stems)),
+        *(SecretSpan(*span, "named") for span in foreign_spans(low, stems)),
+        *(SecretSpan(*span, "table") for span in table_spans(text, low, stems)),
+        *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
+        *(SecretSpan(*span, "random") for span in _random_spans(text, low, runs)),
+    ]
+    return merge(spans)
+
+
+def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
+    """The spans in order; those that overlap become one."""
+    merged: list[SecretSpan] = []
+    for span in sorted(spans):
+        if span.end <= span.start:
+            continue
+        if merged and span.start < merged[-1].end:
+            merged[-1] = merged[-1]._replace(end=max(span.end, merged[-1].end))
+        else:
+            merged.append(span)
+    return merged
+
+
+def redact(text: str, *, in_settings: bool = False, keep_lines: bool = False) -> str:
+    """The text with `[redacted]` in place of each secret; the same object if there is none."""
+    if not has_hint(text):
+        return text
+    for _ in range(ROUNDS):
+        spans = find(text, in_settings=in_settings)
+        if not spans:
+            break
+        parts: list[str] = []
+        at = 0
+        for start, end, _kind in spans:
+            parts += (text[at:start], REDACTED, "\n" * text.count("\n", start, end) if keep_lines else "")
+            at = end
+        text = "".join((*parts, text[at:]))
+    return text
+
+
+_SETTINGS_FILE = re.compile(
+    r"\.env.*|.*\.(?:env|ini|cfg|conf|toml|ya?ml|json|properties|tfvars)|\.(?:npmrc|netrc|pypirc|pgpass)|credentials",
+    re.IGNORECASE,
+)
+
+
+def is_settings_file(name: str) -> bool:
+    """Whether a file of this name holds settings, in which no value is code."""
+    return _SETTINGS_FILE.fullmatch(name) is not None
+
+
+def redact_file(text: str, *, name: str) -> str:
+    """The text of a file with its secrets covered; every line keeps its number."""
+    return redact(text, in_settings=is_settings_file(name), keep_lines=True)
+
+
+_KEY_KIND = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+# A private key from its first line to its last; without an end, all lines that can be part of a key.
+# A private key from its first line to its last; without an end, all lines that can be part of a key.
+_KEY_BLOCK = re.compile(
+    rf"(?P<secret>-{{4,5}} ?BEGIN {_KEY_KIND}(?:(?:[^-]|-(?!---)){{0,40000}}-{{4,5}} ?END {_KEY_KIND}"
+    r"|(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+"
+    r"(?:(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+(?=[ \t]*(?:[\r\n\"'`\\]|\Z)))*))",
+    re.ASCII,
+)
+
+
+_PUTTY_KEY = re.compile(
+    r"Private-Lines: \d+(?:[\r\n]|\\+[rn])+(?P<secret>(?:[A-Za-z0-9+/=]+(?:[\r\n]|\\+[rn])*)+)"
+)
+
+
+def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) -> Iterator[SecretSpan]:
+    """What is known by its looks alone."""
+    if "key" in stems and ("PRIVATE KEY" in text or "Private-Lines" in text):
+        for pattern in (_KEY_BLOCK, _PUTTY_KEY):
+            yield from (SecretSpan(*match.span("secret"), "private-key") for match in pattern.finditer(text))
+    if runs:
+        words = _words()
+        joined = "\n".join(("", *(text[start:end] for start, end in runs)))
+        found = {
+            (match.start(1), word) for match in words.begin.finditer(joined) for word in words.outer[match[1]]
+        }
+        found |= {(match.start(), match[0]) for match in words.inner.finditer(joined)}
+        ends = list(accumulate(end - start + 1 for start, end in runs)) if found else []
+        for number, word in sorted(
+            {(bisect_right(ends, at), word) for at, word in found if joined.startswith(word, at)}
+        ):
+            for shape in words.shapes[word]:
+                yield from (SecretSpan(*span, shape.kind) for span in shape.spans(text, *runs[number]))
+
+
+def suspect_runs(text: str) -> list[tuple[int, int]]:
+    """Where characters of which keys are made follow each other, but for names of several words."""
+    octets = text.encode("latin-1", "replace")
+    mask = octets.translate(_RUN_TABLE)
+    places = [match.start() for match in _CRYPT.finditer(text)] if "$" in text else []
+    end = 0
+    while (start := mask.find(_RUN, end)) >= 0:
+        end = mask.find(b" ", start) % (len(mask) + 1)
+        if not _PLAIN_RUN.match(text, start, end):
+            places.append(start)
+    if not places:
+        return []
+    wide = octets.translate(_WIDE_TABLE)
+    runs: list[tuple[int, int]] = []
+    for place in sorted(places):
+        if runs and place < runs[-1][1]:
+            continue
+        start, end = wide.rfind(b" ", 0, place) + 1, wide.find(b" ", place) % (len(mask) + 1)
+        if start and text[start - 1] == "\\":  # the letter of an escape is none of the run
+            start += 5 if text[start] == "u" else text[start] in "bfnrt"
+        runs.append((start, end))
+    return runs
+
+
+_RANDOM = re.compile(r"(?:[\w-]+=)?(?:0x)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
+_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|login|wallet|(?<![a-z])key)s?\b", re.ASCII)
+_OWN_NAME = re.compile(r"""(?<![\w.-])(?<![a-z] )([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
+
+
+def _random_spans(text: str, low: str, runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """What a machine made, in the same line behind a telling word. A name of its own decides alone."""
+    for start, end in runs:
+        start = 1 + max(start - 1, *(text.rfind(sign, start, end) for sign in ":,@"))
+        match = _RANDOM.fullmatch(text, start, end)
+        if match is None or not _is_random(value := match["value"]):
+            continue
+        place = match.start("value")
+        first = max(text.rfind("\n", 0, place) + 1, place - 60)
+        own_name = _OWN_NAME.search(low, max(first, place - 40), place)
+        if own_name is not None:
+            is_key = own_name[1].endswith("key") and "pub" not in own_name[1] and len(value) >= 28
+        else:
+            is_key = _BESIDE.search(low, first, place) is not None
+        is_hash = low.startswith("commit", place - 7) or text[place - 1 : place] == "#"
+        if is_key and not is_hash:
+            yield match.span("value")
+
+
+_HEX = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}")
+_MIXED = re.compile(r"(?=(?:\D*\d){3})(?=(?:\d*\D){4})", re.ASCII)
+
+
+def _is_random(value: str) -> bool:
+    """Three digits at least, and either all hexadecimal or both small and capital letters."""
+    is_hex = _HEX.fullmatch(value) is not None
+    is_key = is_hex or not (value.islower() or value.isupper())
+    return is_key and _MIXED.match(value) is not None and entropy(value) >= (3.0 if is_hex else 3.7)
+
+
+def entropy(text: str) -> float:
+    """Bits a character, by how often each one occurs."""
+    size = len(text)
+    return -sum(count / size * math.log2(count / size) for count in Counter(text).values())

@@ -1,0 +1,95 @@
+"""The handlers of a workspace by the names of their methods, for whoever has no client object: raw params in,
+a raw result out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.errors import ErrorAnswer
+from dragoman.schema.codec import read, write
+from dragoman.schema.errors import SchemaError
+from dragoman.schema.v1.methods import METHODS
+from dragoman_local.workspace.refusals import INVALID_PARAMS
+from dragoman_local.workspace.workspace import Workspace
+
+Handler: TypeAlias = Callable[[Any, object], Awaitable[Any]]
+
+
+class MethodHandlers:
+    """Stands where a workspace expects a client, and keeps what the client would be given."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._handlers: dict[str, Handler] = {}
+        workspace.serve(self)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The methods that are answered."""
+        return frozenset(self._handlers)
+
+    def __contains__(self, method: object) -> bool:
+        return method in self._handlers
+
+    def add(self, method: str, handler: Handler) -> None:
+        """Answer one more method, an extension."""
+        self._handlers[method] = handler
+
+    async def answer(self, method: str, params: bytes | Raw) -> bytes:
+        """The result of a request. Raises `ErrorAnswer`, also for params that are none. Nothing is copied:
+        what is written may be large.
+        """
+        handler = self._handlers[method]
+        entry = METHODS.get(method, kind="request", receiver="client")
+        if entry is None:  # an extension takes plain values
+            return msgspec.json.encode(await handler(msgspec.json.decode(params), None))
+        try:
+            request = read(params, entry.params)
+        except SchemaError as error:
+            raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: {error}") from None
+        result = await handler(request, None)
+        return b"{}" if result is None else write(result)
+
+    # What a workspace wants of a client.
+
+    def _hook(self, method: str) -> Callable[[Any], Any]:
+        def take(handler: Any) -> Any:
+            self._handlers[method] = handler
+            return handler
+
+        return take
+
+    def extension(self, method: str) -> Callable[[Any], Any]:
+        return self._hook(method)
+
+    @property
+    def read_text_file(self) -> Callable[[Any], Any]:
+        return self._hook("fs/read_text_file")
+
+    @property
+    def write_text_file(self) -> Callable[[Any], Any]:
+        return self._hook("fs/write_text_file")
+
+    @property
+    def create_terminal(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/create")
+
+    @property
+    def terminal_output(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/output")
+
+    @property
+    def wait_for_terminal_exit(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/wait_for_exit")
+
+    @property
+    def kill_terminal(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/kill")
+
+    @property
+    def release_terminal(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/release")

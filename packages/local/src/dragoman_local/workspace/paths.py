@@ -1,0 +1,68 @@
+"""Paths as text: what an agent may write as a path, and which root it starts at.
+
+Nothing here touches the disk, and nothing here decides whether a path stays inside: text can only be cut up
+and compared name by name. The judging is done with descriptors, in `beneath`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from dragoman_local.workspace.refusals import bad_path
+
+LONGEST_PATH = 4096
+"""Bytes, as on Linux; what is longer cannot be opened in one go anywhere."""
+
+LONGEST_NAME = 255
+"""Bytes; checked before folders are made for a file that could then not be made itself."""
+
+MOST_NAMES = 256
+"""Names in one path: far more than any project has, few enough to walk."""
+
+Names = tuple[str, ...]
+
+
+class Route(NamedTuple):
+    """An absolute path in pieces. `..` is still in it: only the disk knows where that leads."""
+
+    names: Names
+    is_folder: bool
+    """Whether it is written as a folder's path, as with a slash at its end."""
+
+    def __str__(self) -> str:
+        return join_names(self.names)
+
+
+def parse(path: str) -> Route:
+    """Cut up what an agent sent, or refuse it."""
+    if "\0" in path:
+        raise bad_path("the path holds a NUL character")
+    if not path.startswith("/"):
+        raise bad_path("the path must be absolute")
+    try:
+        path_bytes = os.fsencode(path)
+    except UnicodeEncodeError:
+        raise bad_path("the path holds half a character") from None
+    if len(path_bytes) >= LONGEST_PATH:
+        raise bad_path("the path is too long")
+    names = split_path(path)
+    if len(names) > MOST_NAMES:
+        raise bad_path("the path has too many names")
+    if any(len(os.fsencode(name)) > LONGEST_NAME for name in names):
+        raise bad_path("a name in the path is too long")
+    return Route(names, is_folder=path.rpartition("/")[2] in ("", ".", ".."))
+
+
+def split_path(path: str) -> Names:
+    """The names of a path, without those that say nothing."""
+    return tuple(name for name in path.split("/") if name not in ("", "."))
+
+
+def join_names(names: Names) -> str:
+    return "/" + "/".join(names)
+
+
+def names_below(names: Names, start: Names) -> Names | None:
+    """What comes after `start`, or None where `names` begins otherwise. `/a/b` does not begin `/a/bc`."""
+    return names[len(start) :] if names[: len(start)] == start else None

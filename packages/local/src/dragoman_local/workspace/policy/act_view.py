@@ -1,0 +1,232 @@
+"""What a person is shown of an act: all that was judged, under names of our own.
+
+Pure. It is made once, where the act is judged, and every face draws the question from it: terminals as text
+(`act_text`), the page and other clients of a hub from its JSON (docs/hub-protocol.md). The agent's own words
+(its title, its remarks) stand apart. Texts are as the agent wrote them: whoever shows them sanitizes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from dragoman.schema import v1
+from dragoman.schema.base import Unknown
+from dragoman.schema.codec import write
+from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.changes import CHANGE_KEYS, remarks_in, result_of
+from dragoman_local.workspace.policy.input_texts import (
+    COMMAND_KEYS,
+    VARIABLE_KEYS,
+    canonical_paths,
+    unknown_texts,
+)
+from dragoman_local.workspace.policy.rules import parts_of
+from dragoman_local.workspace.policy.shell import UNTOLD
+
+DEEDS: Final[Mapping[str, str]] = {
+    "read": "read a file",
+    "edit": "change a file",
+    "delete": "delete a file",
+    "move": "move a file",
+    "search": "search",
+    "execute": "run a command",
+    "fetch": "fetch something from the network",
+}
+"""What is asked for, by the protocol's kinds of tool calls."""
+
+
+class ShownPlace(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """A file or folder that the act names, or where a name of it really leads."""
+
+    path: str
+    is_outside: bool = False
+    """Whether it is outside the folders of the session."""
+
+
+class ShownChange(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """A change of one file; its content is unknown if it has neither a new text nor a patch."""
+
+    path: str
+    old: str | None = None
+    """What `new` replaces: a part of the file, or all of it. None: `new` is the whole file."""
+    new: str | None = None
+    patch: str | None = None
+    everywhere: bool = False
+    """Whether every place with the old text is changed."""
+
+
+class ShownInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A member of a tool's input that nothing else shows, or something that cannot be shown as text."""
+
+    name: str = ""
+    text: str
+
+
+class ActView(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """An act as it is shown."""
+
+    agent: str = ""
+    requester: str = ""
+    kinds: tuple[str, ...] = ()
+    """What it really is, in the protocol's words."""
+    deed: str
+    """The same in a few words: the agent wants to …"""
+    tool: str = ""
+    title: str = ""
+    """What the agent calls it."""
+    command: str | None = None
+    """To its last character; empty if the agent does not say what it would run."""
+    folder: str = ""
+    """Where the command starts."""
+    is_folder_outside: bool = False
+    variables: tuple[str, ...] = ()
+    places: tuple[ShownPlace, ...] = ()
+    changes: tuple[ShownChange, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What the agent says beside it."""
+    input: tuple[ShownInput, ...] = ()
+    unknown_texts: tuple[str, ...] = ()
+    """Texts that nobody understood and that `input` does not name: they may be places or commands."""
+    doubts: tuple[str, ...] = ()
+    """Why a rule must not allow it."""
+    why: str = ""
+    """Why it is asked."""
+    always: str = ""
+    """What "always" would cover, as a sentence; nothing if it is not among the options."""
+
+
+def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", always: str = "") -> ActView:
+    """`call` is all that the agent has said of a tool call: it adds remarks and the rest of the input."""
+    changes, disagreements = _changes(act)
+    reasons = [*act.objections(), *(why for part in parts_of(act) for why in (part.nested, part.unknown))]
+    hides_values = act.method == "mcp"  # they are mostly keys
+    members = _members(act, call)
+    named_texts = {text for value in members.values() for text in unknown_texts([value])}
+    return ActView(
+        agent=act.agent,
+        requester=act.requester,
+        kinds=tuple(sorted(act.kinds)),
+        deed=_deed(act),
+        tool=act.tool,
+        title=act.title if act.method == "permission" else "",
+        command=None if act.script is None else act.script.text if _is_told(act) else "",
+        folder="" if act.script is None else act.start,
+        is_folder_outside=act.script is not None and _is_outside(act, act.start),
+        variables=tuple(each.partition("=")[0] if hides_values else each for each in act.variables),
+        places=tuple(ShownPlace(path=path, is_outside=_is_outside(act, path)) for path in act.paths),
+        changes=tuple(changes),
+        remarks=() if call is None else tuple(remarks_in(call)),
+        input=(
+            *(ShownInput(name=str(name), text=_as_text(value)) for name, value in members.items()),
+            *_attachments(call),
+        ),
+        unknown_texts=tuple(text for text in act.unknown_texts if text not in named_texts),
+        doubts=tuple(dict.fromkeys(filter(None, (*act.doubts, *reasons, *disagreements)))),
+        why=why,
+        always=always,
+    )
+
+
+def _deed(act: Act) -> str:
+    if act.method == "mcp":
+        return "use an MCP server"
+    words = [DEEDS[kind] for kind in sorted(act.kinds) if kind in DEEDS]
+    return " and ".join(words) or "use a tool"
+
+
+def _is_told(act: Act) -> bool:
+    return act.script is not None and act.script.objection != UNTOLD
+
+
+def _is_outside(act: Act, path: str) -> bool:
+    return bool(act.roots) and not replace(act, paths=(path,)).is_inside
+
+
+def _changes(act: Act) -> tuple[list[ShownChange], list[str]]:
+    """Each change once, and what to say where an agent shows one file's change in ways that do not agree."""
+    shown: dict[ShownChange, None] = {}
+    disagreements: list[str] = []
+    for path in dict.fromkeys(change.path for change in act.changes):
+        ways = [change for change in act.changes if change.path == path]
+        first = [change for change in ways if change.source == ways[0].source]
+        before = first[0].old if len(first) == 1 else None
+        if len(first) < len(ways) and result_of(ways, before) is None:
+            disagreements.append(f"the agent shows the change of {path} in ways that may not agree")
+            first = ways
+        shown |= dict.fromkeys(
+            ShownChange(
+                path=path,
+                old=change.old,
+                new=change.new if change.patch is None else None,
+                patch=change.patch,
+                everywhere=change.everywhere,
+            )
+            for change in first
+        )
+    if "edit" in act.kinds:
+        known_paths = {change.path for change in act.changes}
+        unknown_paths = [path for path in act.real_paths or act.paths if path not in known_paths]
+        shown |= dict.fromkeys(ShownChange(path=path) for path in unknown_paths)
+    return list(shown), disagreements
+
+
+def _attachments(call: v1.ToolCallUpdate | None) -> Iterator[ShownInput]:
+    for item in call.content if call is not None and isinstance(call.content, list) else ():
+        inner = item.content if isinstance(item, v1.Content) else item
+        if not isinstance(inner, v1.Diff | v1.TextContent):
+            kind = inner.tag if isinstance(inner, Unknown) else inner.__struct_config__.tag
+            yield ShownInput(name="It also shows", text=f"something of type {kind}")
+
+
+def _members(act: Act, call: v1.ToolCallUpdate | None) -> Mapping[object, object]:
+    """What a tool gets, by its names, as far as nothing else shows it."""
+    if act.method != "permission":
+        is_shown = act.script is not None or bool(act.paths)
+        return {} if is_shown else {"url" if act.method == "mcp" else "pattern": act.title}
+    raw = None if call is None or call.raw_input is UNSET else call.raw_input
+    if raw is None or isinstance(raw, str):  # a text is among those that nobody understood
+        return {}
+    if not isinstance(raw, Mapping):
+        return {"": raw}
+    known = {*CHANGE_KEYS} if any(change.source not in ("diff", "write") for change in act.changes) else set()
+    known |= {*COMMAND_KEYS, *VARIABLE_KEYS, "args"} if _is_told(act) else set()
+    base = act.roots[0] if act.roots else "/"
+    places = {act.cwd, *act.paths}
+    return {
+        name: value
+        for name, value in raw.items()
+        if name not in known
+        and not (isinstance(value, str) and places & {*canonical_paths([value], base, act.home)[:1]})
+    }
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
+
+
+def lent_call(act: Act, texts: Sequence[v1.Diff], *, call_id: str, place: str) -> dict[str, Any]:
+    """The tool call with which people are asked about something lent, for clients that show nothing else."""
+    if act.script is not None:
+        title = f"Run `{act.script.text}` {place}"
+        variables = dict(variable.partition("=")[::2] for variable in act.variables)
+        raw: dict[str, Any] = {"command": act.script.text, **({"cwd": act.cwd} if act.cwd else {})}
+        raw |= {"env": variables} if variables else {}
+    else:
+        verb = {"edit": "Write", "search": "Search for"}.get(act.kind, "Read")
+        title, raw = f"{verb} {act.title} {place}", {"path": act.title}
+    return {
+        "toolCallId": call_id,
+        "title": title,
+        "kind": act.kind,
+        "status": "pending",
+        "rawInput": raw,
+        **({"locations": [{"path": path} for path in act.paths]} if act.paths else {}),
+        **({"content": [msgspec.Raw(write(diff)) for diff in texts]} if texts else {}),
+    }

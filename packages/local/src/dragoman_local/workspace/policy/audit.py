@@ -1,0 +1,422 @@
+"""The log of decisions: what an agent wanted, what was decided, by whom and why.
+
+JSON lines, only ever appended to, readable by their owner alone. Each line is one write, so that lines of
+several processes never mix. A log that has grown large is renamed (`audit.jsonl.1` is the latest) and a new
+one is begun. Each line has the number and the digest of the one before it, also across files, and a small
+file beside the log (`audit.jsonl.head`) has those of the last one: `verify_audit_log` checks them. Secrets
+are covered as far as they can be told; file contents are never written here.
+
+A line holds: `time`, `agent`, `session`, `method`, `kind`, `tool`, `title`, `paths`, `command`, `outcome`,
+`rule`, `why`, `by` (`policy`, `person`, `deadline` or `cancel`), `option` and, at a hub, `person`: the name
+of the token whose holder answered. What a subagent wanted has `requester`: its name, and for whom it works.
+At its end a line has `n`, its number, and `prev`, the SHA-256 of the line before it without its newline.
+
+A line that was changed, taken out, put in or moved breaks the chain at the next one; lines that were cut
+from the end are missed by the head. There is no secret in it: whoever may write both files can write a chain
+of their own from some line on. Who needs more than that copies the digest of the last line to another place,
+and compares it later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from io import FileIO
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.decoders import json_decoder
+from dragoman.system.files import CAREFUL, lock, open_regular
+from dragoman_local.secrets.search import redact
+from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.decision import PolicyDecision
+from dragoman_local.workspace.policy.policy_paths import policy_paths
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+By: TypeAlias = Literal["policy", "person", "deadline", "cancel"]
+"""Who or what decided; `cancel` is the end of a question that was taken back."""
+
+KEPT: Final = 3
+"""How many older logs are kept."""
+
+BEGINNING: Final = "0" * 64
+"""What the first line of all has in the place of the digest of the one before it."""
+
+HEAD_BYTES: Final = 256
+BLOCK_BYTES: Final = 64 * 1024
+"""How much of a head, and of the end of a log, is read at once."""
+
+
+class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line."""
+
+    time: str
+    agent: str
+    session: str
+    method: str
+    kind: str
+    tool: str
+    title: str
+    paths: tuple[str, ...]
+    command: str | None
+    outcome: str
+    rule: str
+    why: str
+    by: str
+    option: str | None
+    person: str = ""
+    requester: str = ""
+
+
+def audit_entry(
+    act: Act,
+    decision: PolicyDecision,
+    *,
+    by: By = "policy",
+    person: str = "",
+    option: str | None = None,
+    time: datetime,
+) -> AuditEntry:
+    return AuditEntry(
+        time=_timestamp(time),
+        agent=act.agent,
+        session=act.session_id,
+        method=act.method,
+        kind=act.kind,
+        tool=act.tool,
+        title=redact(act.title),
+        paths=act.paths,
+        command=None if act.script is None else redact(act.script.text),
+        outcome=decision.outcome,
+        rule=decision.rule,
+        why=redact(decision.why),
+        by=by,
+        option=option,
+        person=person,
+        requester=redact(act.requester),
+    )
+
+
+def attempt_entry(
+    method: str,
+    title: str,
+    *,
+    outcome: Literal["allow", "deny"],
+    why: str,
+    by: By = "person",
+    person: str = "",
+    agent: str = "",
+    session: str = "",
+    kind: str = "other",
+    paths: tuple[str, ...] = (),
+    command: str | None = None,
+) -> AuditEntry:
+    """What somebody did, or tried to do, to what decides: a mode, a question that is not theirs to answer."""
+    return AuditEntry(
+        time=_timestamp(datetime.now(UTC)),
+        agent=agent,
+        session=session,
+        method=method,
+        kind=kind,
+        tool="",
+        title=redact(title),
+        paths=paths,
+        command=command,
+        outcome=outcome,
+        rule="",
+        why=redact(why),
+        by=by,
+        option=None,
+        person=person,
+    )
+
+
+def write_approve_mode(door: str, approve: str | None, *, agent: str) -> None:
+    """One line where a command allows what the policy would ask about. If it cannot be written, nothing
+    else can, and so nothing is permitted.
+    """
+    if approve in ("all", "reads"):
+        why = "what no rule covers is allowed" + (", if it only reads" if approve == "reads" else "")
+        entry = attempt_entry(door, f"approve {approve}", outcome="allow", why=why, agent=agent, kind="mode")
+        with suppress(OSError):
+            AuditLog(policy_paths().audit).append(entry)
+
+
+def _timestamp(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class AuditLog:
+    """Constructing one creates nothing; the first line does. May be used from any thread."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        most_bytes: int = MOST_BYTES,
+        rotated_files: int = KEPT,
+    ) -> None:
+        self.path = path
+        self._most_bytes = most_bytes
+        self._rotated_files = rotated_files
+        self._lock = threading.Lock()
+
+    def append(self, line: AuditEntry) -> None:
+        """Write one line; raises `OSError` if that is not possible."""
+        entry = msgspec.json.encode(line)
+        with self._lock, self._open_locked() as descriptor, self._open_head() as head_file:
+            head = _last_line(descriptor, read_head(head_file.read(HEAD_BYTES)))
+            text = b'%b,"n":%d,"prev":"%b"}' % (entry[:-1], head.number + 1, head.digest.encode())
+            byte_count = os.write(descriptor, text + b"\n")
+            if byte_count != len(text) + 1:
+                # A full disk took a part: end the line, so that the next one is whole.
+                os.write(descriptor, b"\n")
+                raise OSError("the audit log took only a part of a line")
+            size = os.fstat(descriptor).st_size
+            head_file.seek(0)
+            head_file.write(write_head(AuditHead(head.number + 1, digest_of(text), size)))
+
+    def _open_head(self) -> FileIO:
+        """Whoever has locked the log has it alone."""
+        return FileIO(os.open(head_path(self.path), os.O_RDWR | os.O_CREAT | CAREFUL, 0o600), "r+")
+
+    @contextmanager
+    def _open_locked(self) -> Iterator[int]:
+        """The log, locked against being renamed by another process meanwhile."""
+        while True:
+            descriptor = self._open()
+            try:
+                lock(descriptor)
+                if not self._is_current(descriptor):
+                    continue
+                if os.fstat(descriptor).st_size >= self._most_bytes:
+                    self._rotate()
+                    continue
+                yield descriptor
+                return
+            finally:
+                os.close(descriptor)
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | CAREFUL
+        try:
+            return os.open(self.path, flags, 0o600)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            return os.open(self.path, flags, 0o600)
+
+    def _is_current(self, descriptor: int) -> bool:
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(descriptor))
+        except FileNotFoundError:
+            return False
+
+    def _rotate(self) -> None:
+        for number in range(self._rotated_files - 1, 0, -1):
+            with suppress(FileNotFoundError):  # fewer logs than may be kept
+                os.replace(f"{self.path}.{number}", f"{self.path}.{number + 1}")
+        os.replace(self.path, f"{self.path}.1")
+
+
+# The chain.
+
+
+class AuditHead(Struct, frozen=True, array_like=True):
+    """The last line of a log: its number, its digest, and how large the file was with it."""
+
+    number: int
+    digest: str
+    size: int
+
+
+def head_path(path: str) -> str:
+    return f"{path}.head"
+
+
+def digest_of(line: bytes) -> str:
+    """Of a line without its newline."""
+    return hashlib.sha256(line).hexdigest()
+
+
+def read_head(data: bytes) -> AuditHead | None:
+    """None for what is no head: there was none, or somebody has spoiled it."""
+    try:
+        return _heads.decode(data)
+    except msgspec.MsgspecError:
+        return None
+
+
+def write_head(head: AuditHead) -> bytes:
+    """Always of the same length, so that one write replaces another."""
+    return b'[%20d,"%b",%20d]\n' % (head.number, head.digest.encode(), head.size)
+
+
+def chain_of(line: bytes) -> tuple[int, str] | None:
+    """The number of a line, and the digest of the one before it; None for a line without them."""
+    try:
+        place = _chains.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return place.n, place.prev
+
+
+class _ChainMembers(Struct):
+    n: int
+    prev: str
+
+
+_heads = json_decoder(AuditHead)
+_chains = json_decoder(_ChainMembers)
+
+
+def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
+    """What the next line follows. The file tells, where the head does not know of all of it: it was killed
+    before it was written, or an older version has written lines since.
+    """
+    size = os.fstat(descriptor).st_size
+    if head is not None and (head.size == size or not size):  # an empty log is new, and goes on
+        return head
+    if not size:
+        return AuditHead(0, BEGINNING, 0)
+    line, number = _read_last_line(descriptor, size), 0 if head is None else head.number
+    place = chain_of(line)
+    return AuditHead(number if place is None else place[0], digest_of(line), size)
+
+
+def _read_last_line(descriptor: int, size: int) -> bytes:
+    data, start = b"", size
+    while start and b"\n" not in data.rstrip(b"\n"):
+        count = min(start, BLOCK_BYTES)
+        start -= count
+        os.lseek(descriptor, start, os.SEEK_SET)
+        data = os.read(descriptor, count) + data
+    return data.rstrip(b"\n").rpartition(b"\n")[2]
+
+
+def read_entries(text: str) -> Iterator[dict[str, Any]]:
+    """The lines of a log; what is no line of ours is left out."""
+    for line in text.splitlines():
+        try:
+            entry = msgspec.json.decode(line)
+        except msgspec.DecodeError:  # the torn end of a full disk
+            continue
+        if isinstance(entry, dict):
+            yield entry
+
+
+_ROTATED: Final = re.compile(r"(.+)\.(\d+)")
+
+
+class AuditReport(Struct, kw_only=True):
+    """What was found, as `dragoman audit verify --json` prints it."""
+
+    files: list[str] = []
+    lines: int = 0
+    chained: int = 0
+    """Lines that are part of the chain."""
+    first: int = 0
+    """The number of the first of them."""
+    last_digest: str = ""
+    broken: str = ""
+    """Where the chain breaks first, and how; empty if it does not."""
+    notes: list[str] = []
+    """What is worth knowing and breaks nothing."""
+
+
+def verify_audit_log(path: str) -> AuditReport:
+    """Check a log with the older files beside it, or one of the older files alone. Raises `OSError` if it
+    cannot be read.
+    """
+    is_old = _ROTATED.fullmatch(path) is not None
+    report = AuditReport(files=[path] if is_old else _files_of(path))
+    digests = _follow(report)
+    if report.first > 1:
+        before = report.first - 1
+        report.notes.append(
+            f"The {before} lines before number {report.first} are not here: dropped by age, or removed."
+        )
+    if not (report.broken or is_old):
+        _compare(report, _head_of(path), digests)
+    return report
+
+
+def _files_of(path: str) -> list[str]:
+    """The oldest first."""
+    numbers = []
+    for name in os.listdir(os.path.dirname(path) or "."):
+        match = _ROTATED.fullmatch(name)
+        if match is not None and match[1] == os.path.basename(path):
+            numbers.append(int(match[2]))
+    return [*(f"{path}.{number}" for number in sorted(numbers, reverse=True)), path]
+
+
+def _lines(report: AuditReport) -> Iterator[tuple[str, bytes]]:
+    for path in report.files:
+        with open_regular(path) as file:
+            for number, line in enumerate(file, 1):
+                yield f"{path}, line {number}", line.rstrip(b"\n")
+
+
+def _follow(report: AuditReport) -> dict[int, str]:
+    """Read all lines; the digest of each one by its number."""
+    digests: dict[int, str] = {}
+    number, digest, unchained = 0, "", 0
+    for place, line in _lines(report):
+        report.lines += 1
+        chain = chain_of(line)
+        if chain is None:  # of an older version, or torn: the next line has its digest
+            unchained += 1
+        elif report.broken:
+            continue
+        else:
+            report.broken = _objection(place, chain, number=number, digest=digest)
+            report.first = report.first or chain[0]
+            report.chained += 1
+            number = chain[0]
+        digest = digest_of(line)
+        if chain is not None:
+            digests[number] = report.last_digest = digest
+    if unchained:
+        report.notes.append(
+            f"{unchained} lines have no digest: an older version wrote them, or a full disk cut them."
+        )
+    return digests
+
+
+def _objection(place: str, chain: tuple[int, str], *, number: int, digest: str) -> str:
+    is_first = not number
+    if is_first and not digest and chain[0] > 1:
+        return ""  # what it follows is not here
+    if chain[1] != (digest or BEGINNING):
+        return f"{place}: it does not follow the line before it, which was changed, removed or put in"
+    if chain[0] != number + 1 and not is_first:
+        return f"{place}: it is number {chain[0]}, and the one before it {number}"
+    return ""
+
+
+def _head_of(path: str) -> AuditHead | None:
+    try:
+        with open_regular(head_path(path)) as file:
+            return read_head(file.read(HEAD_BYTES))
+    except FileNotFoundError:
+        return None
+
+
+def _compare(report: AuditReport, head: AuditHead | None, digests: dict[int, str]) -> None:
+    last = report.first + report.chained - 1 if report.chained else 0
+    if head is None:
+        if report.chained:
+            report.broken = f"{head_path(report.files[-1])} is missing: lines may have been cut from the end"
+    elif head.number > last:
+        report.broken = f"{report.files[-1]}: {head.number - last} lines were cut from the end"
+    elif head.number == last and digests.get(last) != head.digest:
+        report.broken = f"{report.files[-1]}: its last line was changed, or something was put behind it"
+    elif head.number < last:
+        report.notes.append("The last line is younger than the head: a process was stopped while it wrote.")

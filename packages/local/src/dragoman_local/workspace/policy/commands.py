@@ -1,0 +1,177 @@
+"""Whether a command is the one that a rule names.
+
+Pure. A rule's pattern is a line of words. Permitting and forbidding read it differently, because a mistake
+costs differently. To be permitted, a command must be the pattern word by word: `*` stands for one word that
+is no flag, `**` at the end for any number of words, and in a word `*`, `?` and `[…]` work as in file names.
+To be forbidden or asked about, it is enough that its program is the pattern's, whatever its folder or case,
+that the pattern's words come in this order, and that its flags are there, anywhere and in any spelling that
+the table of programs knows. Where a part of a command is not known, it might be so: `Certainty.PERHAPS`.
+Whether a command that fits a pattern is understood, so that it may be permitted, `program_calls` says.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import islice
+
+from dragoman_local.workspace.policy.decision import Certainty
+from dragoman_local.workspace.policy.globs import literal
+from dragoman_local.workspace.policy.partial_words import has_unknown_part, is_known, may_be
+from dragoman_local.workspace.policy.program_calls import ProgramCall, program_name, read_call
+from dragoman_local.workspace.policy.programs import name_of
+
+REST = "**"
+
+_MOST_STARTS = 4
+"""How often the program of a pattern is looked for in a guess."""
+
+_MAGIC = re.compile(r"[*?\[]")
+_SINGLE = re.compile(r"\[([*?\[])\]")
+"""How `literal_pattern` writes a character that would stand for others."""
+
+_NEEDS_NO_QUOTES = re.compile(r"[\w@%+=:,./*?\[\]!^~-]+", re.ASCII)
+
+
+class BadPattern(ValueError):
+    """A pattern that means nothing; says why."""
+
+
+def read_pattern(text: str) -> tuple[str, ...]:
+    """The words of a pattern, quotes removed."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise BadPattern(f"the command cannot be split into words: {error}") from None
+    if not words:
+        raise BadPattern("the command is empty")
+    if REST in words[:-1]:
+        raise BadPattern("** may only be the last word of a command")
+    return words
+
+
+def literal_pattern(words: Sequence[str]) -> str:
+    """The pattern of exactly this command."""
+    return shlex.join(map(literal, words))
+
+
+def pattern_text(words: Sequence[str]) -> str:
+    """A pattern as its file may have said it: `read_pattern` gives the same words again."""
+    return " ".join(word if _NEEDS_NO_QUOTES.fullmatch(word) else shlex.quote(word) for word in words)
+
+
+def spells(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a pattern writes a command out to its last word, so that nothing in it is left open."""
+    fixed_words = pattern[:-1] if pattern[-1] == REST else pattern
+    if any(_MAGIC.search(_SINGLE.sub("", word)) for word in fixed_words):
+        return False
+    return tuple(_SINGLE.sub(r"\1", word) for word in fixed_words) == tuple(words)
+
+
+def permits(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a command is what a pattern describes, word by word."""
+    has_rest = pattern[-1] == REST
+    fixed_words = pattern[:-1] if has_rest else pattern
+    if len(words) < len(fixed_words) or (len(words) > len(fixed_words) and not has_rest):
+        return False
+    return all(_is(word, pattern_word) for word, pattern_word in zip(words, fixed_words, strict=False))
+
+
+def _is(word: str, pattern_word: str) -> bool:
+    # A pattern that begins with a star says "some operand"; a flag in its place would be a surprise.
+    if word.startswith("-") and pattern_word[:1] in ("*", "?", "["):
+        return False
+    return fnmatchcase(word, pattern_word)
+
+
+def restricts_roughly(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a pattern's words stand somewhere in a guess: the program may be anywhere in it."""
+    starts = (at for at, word in enumerate(words) if _could_start(word, pattern[0]))
+    # What is found from a later start is found from the first as well, but for values of options.
+    return any(restricts(pattern, words[at:]) is Certainty.YES for at in islice(starts, _MOST_STARTS))
+
+
+def restricts(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
+    """Whether a command is, or might be, what a pattern forbids."""
+    if not words:
+        return Certainty.NO
+    program = Certainty.YES if pattern[0] == REST else _is_program(words[0], pattern[0])
+    if program is Certainty.NO:
+        return program
+    if has_unknown_part(words[0]):
+        return Certainty.PERHAPS  # it may become several words, the rest of the pattern among them
+    pattern_words = [word for word in pattern[1:] if word != REST]
+    flags = [word for word in pattern_words if word.startswith("-")]
+    operands = [word for word in pattern_words if not word.startswith("-")]
+    certainty = min(program, _in_order(operands, words[1:]))
+    if certainty is not Certainty.NO and flags:
+        certainty = min(certainty, *(_has_flag(flag, tuple(words)) for flag in flags))
+    return certainty
+
+
+@lru_cache(maxsize=4096)
+def _could_start(word: str, pattern_word: str) -> bool:
+    return pattern_word == REST or _is_program(word, pattern_word) is Certainty.YES
+
+
+def _is_program(word: str, pattern_word: str) -> Certainty:
+    name = name_of(word)
+    if is_known(name):
+        folded_pattern = pattern_word.casefold()
+        names = {word.casefold(), name.casefold(), program_name(word).casefold()}
+        return Certainty.YES if any(fnmatchcase(name, folded_pattern) for name in names) else Certainty.NO
+    return Certainty.PERHAPS if may_be(name, pattern_word) or may_be(word, pattern_word) else Certainty.NO
+
+
+def _in_order(operands: list[str], words: Sequence[str]) -> Certainty:
+    rest: Iterator[str] = iter(words)
+    if all(any(fnmatchcase(w.casefold(), operand.casefold()) for w in rest) for operand in operands):
+        return Certainty.YES
+    if any(has_unknown_part(word) for word in words):
+        return Certainty.PERHAPS
+    rest = iter(words)
+    is_possible = all(any(may_be(word, operand) for word in rest) for operand in operands)
+    return Certainty.PERHAPS if is_possible else Certainty.NO
+
+
+def _has_flag(flag: str, words: tuple[str, ...]) -> Certainty:
+    """Whether an option is given, in any spelling that the table of programs knows."""
+    if any(fnmatchcase(word, flag) for word in words[1:]):
+        return Certainty.YES
+    call = read_call(words)
+    options = call.entry.options if call.entry is not None else {}
+    is_long = (
+        flag.startswith("--") or flag in options or "onedash" in (call.entry.marks if call.entry else ())
+    )
+    names = [flag.partition("=")[0]] if is_long else [f"-{letter}" for letter in flag[1:]]
+    return min((_is_given(name, call, words) for name in names), default=Certainty.NO)
+
+
+def _is_given(name: str, call: ProgramCall, words: tuple[str, ...]) -> Certainty:
+    option = call.entry.options.get(name) if call.entry is not None else None
+    spellings = set(option.names) if option is not None else {name}
+    for flag in call.flags:
+        if flag.text in spellings or (flag.option is not None and flag.option is option):
+            return Certainty.YES
+        # Most programs take a long option shortened.
+        if (
+            flag.option is None
+            and len(flag.text) > 2
+            and any(spelling.startswith(flag.text) for spelling in spellings)
+        ):
+            return Certainty.YES
+    if call.subcommand == "push" and "--force" in spellings and any(w.startswith("+") for w in call.operands):
+        return Certainty.YES  # git's other way to say so
+    return Certainty.PERHAPS if _might_be_given(spellings, call, words) else Certainty.NO
+
+
+def _might_be_given(spellings: set[str], call: ProgramCall, words: tuple[str, ...]) -> bool:
+    if any(has_unknown_part(word) or (word.startswith("-") and not is_known(word)) for word in words[1:]):
+        return True
+    if any(flag.text.startswith(f"{spelling}-") for flag in call.flags for spelling in spellings):
+        return True  # --force-with-lease is a kind of --force
+    # An option that nobody knows may be the short or the long form of the one that is meant.
+    return any(flag.option is None for flag in call.flags)

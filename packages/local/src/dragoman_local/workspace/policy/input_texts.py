@@ -1,0 +1,237 @@
+"""The texts in a tool's input, and the places that they may name.
+
+Pure. An agent calls the members of its input as it likes, so a list of names can never be whole. What stands
+under a name that tells what it is, is understood. Every other text may be a place or a command: no rule for
+paths allows it, and rules that deny compare every path that could be read in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import unquote
+
+from dragoman_local.workspace.policy.changes import (
+    EVERYWHERE_KEYS,
+    NEW_KEYS,
+    OLD_KEYS,
+    PATCH_KEYS,
+    PLACE_KEYS,
+    WHOLE_KEYS,
+)
+from dragoman_local.workspace.policy.globs import absolute, is_plain
+from dragoman_local.workspace.policy.partial_words import ANY, ONE, RUN, without_marks
+
+PATH_LISTS: Final = ("paths", "file_paths", "files")
+COMMAND_KEYS: Final = ("command", "cmd")
+VARIABLE_KEYS: Final = ("env", "environment", "variables")
+FOLDER_KEYS: Final = ("cwd", "workdir", "working_directory", "directory", "dir_path")
+
+_CONTENT_KEYS: Final = frozenset((*WHOLE_KEYS, *OLD_KEYS, *NEW_KEYS, *PATCH_KEYS, *EVERYWHERE_KEYS))
+_PROSE_KEYS: Final = frozenset(
+    (
+        *("description", "reason", "explanation", "prompt", "query", "pattern", "regex", "message", "title"),
+        *("call_id", "turn_id", "subagent_type", "language", "model", "todos", "plan", "type"),
+        *("parsed_cmd", "proposed_execpolicy_amendment", "available_decisions"),
+    )
+)
+"""Members whose texts are neither a place nor a command that is carried out."""
+
+MOST_TEXTS: Final = 256
+MOST_CHARACTERS: Final = 65_536
+"""How many texts are kept that nobody understands, and how many characters of them."""
+
+MOST_EARLIER: Final = 8
+"""Values of one member that an agent has replaced by others; more than that say no more than that it did."""
+
+MOST_PLACES: Final = 300
+LONGEST_PATH: Final = 4096
+_DEEPEST: Final = 32
+
+_HOMES: Final = ("~", "$HOME", "${HOME}")
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*(/.*)", re.DOTALL)
+_PIECES: Final = re.compile(r"[\s\"'`,;|<>(){}=]+")
+_PATTERN: Final = re.compile(r"\*\*|\*|\?|\[[^\]/]+\]")
+_PATCHED: Final = re.compile(
+    r"^(?:\+\+\+|---|Index:|\*\*\* (?:Update|Add|Delete) File:|\*\*\* Move to:|rename (?:from|to)) (.+)$",
+    re.MULTILINE,
+)
+_KERNEL_FOLDERS: Final = ("/proc/", "/dev/fd/", "/dev/fd", "//")
+_MARKS: Final = {"**": ANY, "*": RUN, "?": ONE}
+
+
+def bounded(texts: Iterable[str | None]) -> tuple[list[str], bool]:
+    """The texts up to the bound, and whether those are all; None is one that cannot be read."""
+    kept: list[str] = []
+    left = MOST_CHARACTERS
+    for text in texts:
+        if text is None or len(kept) == MOST_TEXTS or len(text) > left:
+            return kept, False
+        kept.append(text)
+        left -= len(text)
+    return kept, True
+
+
+def unknown_texts(raw: object) -> Iterator[str | None]:
+    """Every text of an input under a name that does not tell what it is, names of files included; None for
+    what is too deep.
+    """
+    known = {*PLACE_KEYS, *PATH_LISTS, *COMMAND_KEYS, *FOLDER_KEYS, *VARIABLE_KEYS, "args"}
+    prose = _CONTENT_KEYS | _PROSE_KEYS | set(VARIABLE_KEYS)
+    waiting: list[tuple[object, int]] = [(raw, 0)]
+    if isinstance(raw, Mapping):
+        waiting = [(key, 0) for key in raw if isinstance(key, str) and _has_slash(key)]
+        waiting += [
+            (value, 0)
+            for key, value in raw.items()
+            if key not in prose and not (key in known and _is_text(value))
+        ]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, str):
+            if value:
+                yield value
+        elif depth > _DEEPEST:
+            yield None
+        elif isinstance(value, Mapping):
+            waiting += [(key, depth + 1) for key in value if isinstance(key, str) and _has_slash(key)]
+            waiting += [(item, depth + 1) for key, item in value.items() if key not in prose]
+        elif isinstance(value, list):
+            waiting += [(item, depth + 1) for item in value]
+
+
+def merge_inputs(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """A tool's input as it stands: later members over earlier ones. An earlier text that a later one does not
+    continue is kept under a name of its own, so that an agent takes nothing back by saying it otherwise.
+    """
+    merged = {**before, **after}
+    for name in before.keys() & after.keys():
+        if not _continues(before[name], after[name]):
+            earlier = before.get(f"{name} (said before)")
+            texts = [before[name], *(earlier if isinstance(earlier, list) else ())]
+            merged[f"{name} (said before)"] = texts[:MOST_EARLIER]
+    return merged
+
+
+def _continues(before: object, after: object) -> bool:
+    """Whether a value is an earlier one, as far as that had come; numbers and the like carry nothing out."""
+    if isinstance(before, str):
+        return isinstance(after, str) and after.startswith(before)
+    if isinstance(before, Mapping):
+        return isinstance(after, Mapping) and all(
+            name in after and _continues(value, after[name]) for name, value in before.items()
+        )
+    if isinstance(before, list):
+        return isinstance(after, list) and len(before) <= len(after) and all(map(_continues, before, after))
+    return True
+
+
+def prose_in(raw: Mapping[Any, Any]) -> Iterator[str]:
+    """Texts that carry nothing out, and may still name what is meant."""
+    yield from (raw[key] for key in _PROSE_KEYS if isinstance(raw.get(key), str))
+
+
+def patched_paths(raw: Mapping[Any, Any]) -> Iterator[str]:
+    """The files that a patch in the input names."""
+    for key in PATCH_KEYS:
+        patch = raw.get(key)
+        for match in _PATCHED.finditer(patch) if isinstance(patch, str) else ():
+            path = match[1].split("\t")[0].strip()
+            if path != "/dev/null":
+                yield path[2:] if path.startswith(("a/", "b/")) else path
+
+
+def is_odd(path: str) -> bool:
+    """Whether a path is written so that a program may take it for another one."""
+    stripped = path.strip()
+    return (
+        stripped != path
+        or path[:1] in "\"'@"
+        or any(sign in path for sign in "\\*?\n\0")
+        or re.search(r",\s*[/~.$]", path) is not None
+        or (_ADDRESS.match(path) is not None and not path.lower().startswith("file://"))
+        or path.startswith(_KERNEL_FOLDERS)
+    )
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is a place in the network."""
+    return re.match(r"\s*(?:https?|wss?|ftps?|s3|gs|ssh|git)://", text, re.IGNORECASE) is not None
+
+
+def is_place(text: str) -> bool:
+    """Whether a text can hardly be anything but a path."""
+    if len(text) > LONGEST_PATH or "\n" in text:
+        return False
+    return text.startswith(("/", "./", "../", *(f"{home}/" for home in _HOMES))) or (
+        text[:7].lower() == "file://"
+    )
+
+
+def canonical_paths(paths: Iterable[str], base: str, home: str) -> tuple[str, ...]:
+    """Paths as the disk spells them, absolute."""
+    whole = [_canonical(path, home) for path in paths if path]
+    whole = [path if path.startswith("/") else f"{base}/{path}" for path in whole]
+    # A path that needs no thought is brought into one spelling; `..` is left for the rules to see.
+    return tuple(dict.fromkeys(absolute(path, "/") if is_plain(path) else path for path in whole))
+
+
+def possible_places(texts: Sequence[str], prose: Sequence[str], *, base: str, home: str) -> tuple[str, ...]:
+    """Every path that could be read in these texts, with marks for what a pattern leaves open. In prose only
+    what is written like a path counts.
+    """
+    found: dict[str, None] = {}
+    pieces = [(piece, False) for text in texts for piece in _pieces(text)]
+    pieces += [(piece, True) for text in prose for piece in _pieces(text)]
+    for piece, is_prose in pieces:
+        if is_prose and not re.search(r"[/\\.~$]", piece.strip(".,:;!?")):
+            continue
+        for reading in _readings(piece, home):
+            if len(found) >= MOST_PLACES:
+                return (*found, f"/{ANY}")
+            found[absolute(reading, base)] = None
+    return tuple(found)
+
+
+def _canonical(path: str, home: str) -> str:
+    """Agents also write `file:///x`, `~/x` and `$HOME/x`."""
+    if path[:7].lower() == "file://":
+        rest = unquote(path[7:])
+        path = rest if rest.startswith("/") else f"/{rest.partition('/')[2]}"
+    for spelling in _HOMES:
+        if home and (path == spelling or path.startswith(f"{spelling}/")):
+            return home + path[len(spelling) :]
+    return path
+
+
+def _pieces(text: str) -> Iterator[str]:
+    text = text[:LONGEST_PATH]
+    yield from dict.fromkeys(filter(None, (text.strip(), *_PIECES.split(text))))
+
+
+def _readings(piece: str, home: str) -> Iterator[str]:
+    """What a program may take a piece of text for."""
+    piece = without_marks(piece).strip(" \t\"'`").lstrip("@").rstrip(".,:;!?")
+    address = _ADDRESS.match(piece)
+    for spelling in dict.fromkeys((piece, address[1] if address else piece)):
+        for plain in dict.fromkeys((spelling, unquote(spelling).replace("\\", "/"))):
+            plain = _canonical(plain, home)
+            if plain.startswith(_KERNEL_FOLDERS):
+                yield ANY  # a process's own view of the disk
+                continue
+            yield plain
+            if ":" in plain:  # a line number behind it
+                yield plain.partition(":")[0]
+            if _PATTERN.search(plain):
+                yield _PATTERN.sub(lambda match: _MARKS.get(match[0], ONE), plain)
+
+
+def _has_slash(text: str) -> bool:
+    return "/" in text or "\\" in text
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, list) and all(isinstance(each, str) for each in value)
+    )

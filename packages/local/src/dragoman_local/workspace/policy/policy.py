@@ -1,0 +1,244 @@
+"""A policy: rules in layers, and what they decide.
+
+Pure: `policy_files` reads the files. The order is: the file of `--policy`, the project's file if its
+folder is trusted, the user's file; the first rule that speaks about a question decides, and where none does,
+the first `default`, or `ask`. A project that is not trusted can only make that stricter. What would be asked
+is then looked up in the answers that a person gave for good, and after that `approve` may answer in the
+person's place: `all`, `reads` (the rest is denied, and so is what a rule says to ask) or `none`.
+
+    policy = load_policy(roots=["/project"], approve="reads")
+    decision = policy.decide(act)
+
+A command that is made of several is decided one by one, and the strictest decision counts.
+
+Some files make allowed commands run something: whoever may write them may run anything. `git status` runs
+what `.git/config` says, a shell what `.bashrc` says, an agent or an editor what its settings say. A write to
+such a file is asked about, whatever a rule allows. Files that a project runs by itself (`Makefile`,
+`package.json`, tests) are its own code and not guarded: who allows `make` allows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dragoman_local.workspace.policy.act import READS, Act
+from dragoman_local.workspace.policy.decision import STRICTNESS, Certainty, Outcome, PolicyDecision, strictest
+from dragoman_local.workspace.policy.globs import names_below
+from dragoman_local.workspace.policy.partial_words import ANY, RUN, is_known, may_be
+from dragoman_local.workspace.policy.rules import ActPart, PolicyRule, parts_of, relevance
+
+_GUARDED: Final = """
+    .dragoman .git .gitmodules .gitconfig .husky .githooks .pre-commit-config.yaml lefthook.yml .envrc .ssh
+    .claude .codex .gemini .qwen .opencode .cursor .vscode .zed .mcp.json
+    .bashrc .bash_profile .bash_login .bash_logout .profile .kshrc
+    .zshrc .zshenv .zprofile .zlogin .zlogout
+"""
+_NAMES: Final = frozenset(_GUARDED.split())
+"""Names of files, and of folders with all that is in them, wherever they are."""
+
+_PAIRS: Final = frozenset({(".config", "git"), (".config", "fish")})
+"""Folders of settings whose own names say too little:
+each says what a program runs when it starts."""
+
+
+def is_guarded(path: str, *, roots: Sequence[str], knows_head: bool = True) -> bool:
+    """Whether a path leads to such a file. A `HEAD` makes any folder a repository; to git it is a commit."""
+    names = [name.casefold() for name in names_below(path, roots)]
+    if not _NAMES.isdisjoint(names) or not _PAIRS.isdisjoint(pairwise(names)):
+        return True
+    if any(name.endswith(".git") for name in names) or (knows_head and names[-1:] == ["head"]):
+        return True
+    # A name that may be anything is no reason: else nothing with a variable in it could be approved.
+    vague_names = [name for name in names if not is_known(name) and name.strip(ANY + RUN)]
+    return any(may_be(name, guarded) for name in vague_names for guarded in _NAMES)
+
+
+Approve: TypeAlias = Literal["all", "reads", "none"]
+
+BUILT_IN: Final = "built in"
+
+_NO_RULE: Final = "no rule covers it"
+
+
+class PolicyLayer(Struct, frozen=True, kw_only=True):
+    """The rules of one file."""
+
+    name: str
+    rules: tuple[PolicyRule, ...] = ()
+    default: Outcome | None = None
+    only_stricter: bool = False
+    """Whether it comes from somebody who may restrict and not permit."""
+
+
+class PolicyStep(Struct, frozen=True, kw_only=True):
+    """One rule that was looked at."""
+
+    rule: str
+    decision: Outcome
+    objection: str | None
+    """Why it did not speak; None if it did."""
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """The rules that hold in some folders; `policy_files.load_policy` reads them from files."""
+
+    layers: tuple[PolicyLayer, ...] = ()
+    remembered_rules: tuple[PolicyRule, ...] = ()
+    """What a person answered for good; it answers what would be asked, and nothing else."""
+    approve: Approve | None = None
+    """Who answers when nobody is asked. None: a person is."""
+    protected_paths: tuple[str, ...] = ()
+    """Files and folders that hold policies: whoever may write them may do everything."""
+
+    def decide(self, act: Act) -> PolicyDecision:
+        """What this policy says; the strictest of what it says about each command in it."""
+        return strictest(*(self._decide_part(part) for part in parts_of(act)))
+
+    def explain(self, act: Act) -> Sequence[tuple[str, Sequence[PolicyStep], PolicyDecision]]:
+        """The same, with every rule that was looked at on the way: command, steps, decision."""
+        return [
+            (" ".join(part.words or ()), self._steps(part), self._decide_part(part)) for part in parts_of(act)
+        ]
+
+    def about_servers(self) -> Policy:
+        """The rules that name MCP servers, and no others: what none of them names is allowed, because whoever
+        names a server acts in person.
+        """
+        layers = [
+            replace(layer, default=None, rules=tuple(rule for rule in layer.rules if "mcp" in rule.method))
+            for layer in self.layers
+        ]
+        return Policy(layers=(*layers, PolicyLayer(name=BUILT_IN, default="allow")))
+
+    def with_remembered(self, rules: Sequence[PolicyRule]) -> Policy:
+        return replace(self, remembered_rules=tuple(rules))
+
+    def _decide_part(self, part: ActPart) -> PolicyDecision:
+        rules = [rule for layer in self._trusted_layers() for rule in layer.rules]
+        doubt, rule_decision = _first_match(rules, part, "it is the first rule that speaks about it")
+        decision = strictest(*doubt, rule_decision or self._default(part))
+        for layer in self.layers:
+            if layer.only_stricter:
+                decision = strictest(decision, *_stricter(layer, part))
+        guards = self._guards(part)
+        if guards is not None:
+            decision = strictest(decision, guards)
+        if decision.outcome != "ask":
+            return decision
+        if guards is None and (
+            remembered_decision := _first_match(self.remembered_rules, part, "a person answered so for good")[
+                1
+            ]
+        ):
+            return remembered_decision
+        # Whoever wrote a rule that asks wants a person; only `approve all` speaks for one. Whoever wrote one
+        # that denies has spoken: only a person may say that it does not mean this.
+        wants_person = guards is not None or decision.needs_person
+        wants_person = wants_person or (decision.is_rule and self.approve == "reads")
+        return self._apply_approval(decision, part, wants_person=wants_person)
+
+    def _default(self, part: ActPart) -> PolicyDecision:
+        why = _with_doubt(_NO_RULE, part)
+        for layer in self._trusted_layers():
+            if layer.default is not None:
+                return PolicyDecision(outcome=layer.default, rule=f"{layer.name} (default)", why=why)
+        if part.act.method == "fs/read" and self.approve != "none" and part.act.is_inside:
+            return PolicyDecision(outcome="allow", rule=BUILT_IN, why="files of the session may be read")
+        return PolicyDecision(outcome="ask", rule=f"{BUILT_IN} (default)", why=why)
+
+    def _trusted_layers(self) -> Sequence[PolicyLayer]:
+        return [layer for layer in self.layers if not layer.only_stricter]
+
+    def _guards(self, part: ActPart) -> PolicyDecision | None:
+        """The question about files that decide what agents may do, or what allowed commands run."""
+        act = part.act
+        if act.method == "mcp" or act.kinds <= READS or part.only_reads:
+            return None
+        rule = PolicyRule(decision="ask", path=self.protected_paths)
+        # A word that may be anything is no reason: else nothing with a variable in it could be approved.
+        if self.protected_paths and relevance(rule, part, is_sure=True).certainty is not Certainty.NO:
+            why = "it touches files that decide what agents may do"
+        elif any(is_guarded(path, roots=act.roots, knows_head=not part.is_git) for path in part.paths):
+            why = "it touches files that make programs run something, such as .git or an agent's settings"
+        else:
+            return None
+        return PolicyDecision(outcome="ask", rule=BUILT_IN, why=why, needs_person=True)
+
+    def _apply_approval(
+        self, decision: PolicyDecision, part: ActPart, *, wants_person: bool
+    ) -> PolicyDecision:
+        if self.approve is None:
+            return decision
+        rule = f"approve {self.approve}"
+        approves = self.approve == "all" or (self.approve == "reads" and part.act.is_read)
+        if approves and not wants_person:
+            return PolicyDecision(
+                outcome="allow", rule=rule, why=f"nobody is asked, and {_APPROVED[self.approve]}"
+            )
+        if wants_person:
+            return PolicyDecision(outcome="deny", rule=decision.rule, why=f"nobody is asked; {decision.why}")
+        why = _with_doubt(f"nobody is asked, and {_APPROVED[self.approve]}", part)
+        return PolicyDecision(outcome="deny", rule=rule, why=why)
+
+    def _steps(self, part: ActPart) -> Sequence[PolicyStep]:
+        rules = [rule for layer in self.layers for rule in layer.rules] + list(self.remembered_rules)
+        return [
+            PolicyStep(rule=rule.label, decision=rule.decision, objection=relevance(rule, part).why)
+            for rule in rules
+        ]
+
+
+_APPROVED: Final[dict[Approve, str]] = {
+    "all": "everything is approved that no rule denies",
+    "reads": "only reading within the session's folders is approved",
+    "none": "nothing is approved that no rule allows",
+}
+
+
+def _first_match(
+    rules: Sequence[PolicyRule], part: ActPart, why: str
+) -> tuple[tuple[PolicyDecision, ...], PolicyDecision | None]:
+    """The decision of the first rule that applies; before it, a doubt if a rule that denies might apply."""
+    doubt: tuple[PolicyDecision, ...] = ()
+    for rule in rules:
+        result = relevance(rule, part)
+        if result.certainty is Certainty.YES:
+            return doubt, PolicyDecision(
+                outcome=rule.decision, rule=rule.label, why=_about(part, why), is_rule=True
+            )
+        if result.certainty is Certainty.PERHAPS and not doubt:
+            doubt = (
+                PolicyDecision(
+                    outcome="ask",
+                    rule=rule.label,
+                    why=_about(part, result.why or "it might mean this"),
+                    is_rule=True,
+                    needs_person=rule.decision == "deny",
+                ),
+            )
+    return doubt, None
+
+
+def _stricter(layer: PolicyLayer, part: ActPart) -> Sequence[PolicyDecision]:
+    doubt, rule_decision = _first_match(layer.rules, part, "the project asks for it")
+    if rule_decision is None and layer.default is not None:
+        rule_decision = PolicyDecision(outcome=layer.default, rule=f"{layer.name} (default)", why=_NO_RULE)
+    return (
+        doubt if rule_decision is None or STRICTNESS[rule_decision.outcome] == 0 else (*doubt, rule_decision)
+    )
+
+
+def _about(part: ActPart, why: str) -> str:
+    script = part.act.script
+    if part.words is None or script is None or len(script.commands) < 2:
+        return why
+    return f"of its {len(script.commands)} commands `{' '.join(part.words)}` decides, and {why}"
+
+
+def _with_doubt(why: str, part: ActPart) -> str:
+    return why if part.reason is None else f"{why}; rules with a * do not allow it, because {part.reason}"

@@ -1,0 +1,370 @@
+"""One rule of a policy, and whether it speaks about a question.
+
+Pure. A rule is a decision and conditions; all of its conditions must hold, and of the alternatives in one
+condition any may. A rule that allows must be sure: every path and every kind is covered, and the command was
+read without doubt. A rule that asks or denies needs no more than a suspicion: any path, any kind, a word of
+the command that looks like a path. Where what a command does is only known when it runs, such a rule might
+speak about it (`Certainty.PERHAPS`), and then the answer is never to allow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+from dragoman_local.workspace.policy import commands, globs
+from dragoman_local.workspace.policy.act import MOST_FOLDERS, TOO_LARGE, Act
+from dragoman_local.workspace.policy.decision import Certainty, Outcome
+from dragoman_local.workspace.policy.partial_words import ANY, RUN, has_unknown_part, is_known
+from dragoman_local.workspace.policy.possible_commands import possible_in_arguments
+from dragoman_local.workspace.policy.program_calls import read_call
+from dragoman_local.workspace.policy.programs import TREE_PROGRAMS, name_of
+from dragoman_local.workspace.policy.shell import Words, guess_words
+
+
+class PolicyRule(Struct, frozen=True, kw_only=True):
+    """Empty conditions hold for everything."""
+
+    decision: Outcome
+    agent: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()
+    tool: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    command: tuple[Words, ...] = ()
+    method: tuple[str, ...] = ()
+    project: tuple[str, ...] = ()
+    """Folders in which a session lives."""
+    folder: tuple[str, ...] = ()
+    """Folders in which a command starts."""
+    command_line: tuple[str, ...] = ()
+    """Whole command lines, to the letter: for commands that are made of several."""
+    unreadable: bool = False
+    """Whether it also allows commands that are not understood; beside `command`, those whose words fit."""
+    name: str = ""
+    source: str = ""
+    line: int = 0
+
+    @property
+    def label(self) -> str:
+        where = f"{self.source}:{self.line}" if self.line else self.source
+        return f"{where} ({self.name})" if self.name else where
+
+
+class ActPart(Struct, frozen=True, kw_only=True):
+    """A question about one of the commands in it; about the whole, if it holds none that could be read."""
+
+    act: Act
+    words: Words | None = None
+    doubt: str | None = None
+    """Why a rule must not allow it, however well it reads."""
+    nested: str | None = None
+    """Why only a rule that names its folder may allow it."""
+    unknown: str | None = None
+    """Why only a rule that writes it out to its last word may allow it."""
+    only_reads: bool = False
+    is_git: bool = False
+    possible: Sequence[Words] = ()
+    """The commands that it might run, itself included."""
+    guesses: Sequence[Words] = ()
+    """Words that stand in it somewhere, quoted or not."""
+    paths: Sequence[str] = ()
+    """What its words would be if they were paths, wherever it may have gone before."""
+    trees: Sequence[str] = ()
+    """Folders that it changes or copies with all that is in them."""
+
+    @property
+    def reason(self) -> str | None:
+        return self.doubt or self.nested or self.unknown
+
+
+def parts_of(act: Act) -> Sequence[ActPart]:
+    """Every command of a question by itself: each must be allowed."""
+    script = act.script
+    if script is None:
+        return (ActPart(act=act, paths=act.paths),)
+    doubt, folders = act.objection(), tuple(act.folders())
+    places = _Places(act.home)
+    if script.objection is not None:
+        possible = tuple(filter(None, script.possible))
+        paths = [*act.paths, *places.of(filter(None, (*script.commands, *possible)), folders)]
+        trees = places.trees(possible, folders)
+        return (
+            ActPart(
+                act=act, doubt=doubt, possible=possible, guesses=script.commands, paths=paths, trees=trees
+            ),
+        )
+    return [_part(act, words, doubt, folders, places) for words in script.commands]
+
+
+def _part(act: Act, words: Words, doubt: str | None, folders: Sequence[str], places: _Places) -> ActPart:
+    call = read_call(words)
+    possible = tuple(filter(None, possible_in_arguments(words)))
+    outside = act.roots and any(
+        not act.is_in_roots(globs.absolute(place, folder, home=act.home))
+        for place in call.code_places()
+        for folder in folders
+    )
+    return ActPart(
+        act=act,
+        words=words,
+        doubt=doubt,
+        nested=_NESTED if call.program == "git" and not set(folders) <= set(act.roots or folders) else None,
+        unknown=call.doubt or ("it runs code from outside the session's folders" if outside else None),
+        only_reads=call.only_reads,
+        is_git=call.program == "git",
+        possible=possible,
+        guesses=() if call.doubt is None else guess_words(" ".join(words)),
+        paths=[*act.paths, *places.of(possible, folders)],
+        trees=places.trees(possible, folders),
+    )
+
+
+_NESTED: Final = "git would run below the session's folder, where another repository may say what it runs"
+
+
+class Relevance(NamedTuple):
+    """Whether a rule speaks about something, and why not, or why that is not certain."""
+
+    certainty: Certainty
+    why: str | None = None
+
+
+def relevance(rule: PolicyRule, part: ActPart, *, is_sure: bool = False) -> Relevance:
+    """Whether a rule speaks about this. A rule that allows does or does not; one that asks or denies might.
+
+    With `is_sure`, what may be anything at all is left out of account.
+    """
+    if rule.decision == "allow":
+        why = _allows(rule, part)
+        return Relevance(Certainty.YES if why is None else Certainty.NO, why)
+    return _restricts(rule, part, is_sure=is_sure)
+
+
+def _allows(rule: PolicyRule, part: ActPart) -> str | None:
+    act = part.act
+    if why := _elsewhere(rule, act, fold=False) or _other_kind(rule, act) or _paths_not_allowed(rule, act):
+        return why
+    if rule.command and act.script is None:
+        return "it is for commands"
+    if rule.command and act.writes:
+        return "it is for commands, and this one shows a change of files, too"
+    words = part.words
+    if rule.command and words is not None and not any(commands.permits(each, words) for each in rule.command):
+        return "it is for other commands"
+    if rule.unreadable and (words is not None or not rule.command):
+        return None
+    is_spelled = words is not None and any(commands.spells(each, words) for each in rule.command)
+    why = part.doubt or (None if rule.folder else part.nested)
+    why = why or (None if is_spelled or rule.command_line else part.unknown)
+    return None if why is None else f"the command cannot be allowed by a rule: {why}"
+
+
+def _other_kind(rule: PolicyRule, act: Act) -> str | None:
+    if rule.kind and not act.kinds <= set(rule.kind):
+        return "it is for other kinds of tools"
+    is_claim = bool(rule.kind) and "other" not in rule.kind and act.method == "permission"
+    if is_claim and act.script is None and not act.is_clear:
+        return "what the agent says of it does not show that it is of this kind"
+    return None
+
+
+def _paths_not_allowed(rule: PolicyRule, act: Act) -> str | None:
+    if not rule.path:
+        return None
+    if act.script is None and (texts := (*act.unknown_texts, *act.doubts)):
+        return f"it is for paths, and its input may name another: {texts[0]}"
+    if not act.paths:
+        return "it is for paths, and none is named"
+    for path in act.paths:
+        if not globs.permits(rule.path, path, roots=act.roots, home=act.home):
+            return f"it is not for the path {path}"
+    return None
+
+
+def _restricts(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Relevance:
+    act = part.act
+    if (why := _elsewhere(rule, act, fold=True)) is not None:
+        return Relevance(Certainty.NO, why)
+    if rule.kind and act.kinds.isdisjoint(rule.kind) and act.kind not in rule.kind:
+        return Relevance(Certainty.NO, "it is for other kinds of tools")
+    paths = _touches(rule, part, is_sure=is_sure) if rule.path else Certainty.YES
+    if paths is Certainty.NO:
+        return Relevance(Certainty.NO, "it is for other paths")
+    certainty = min(paths, _runs(rule, part) if rule.command else Certainty.YES)
+    if certainty is Certainty.NO:
+        return Relevance(Certainty.NO, "it is for other commands")
+    if certainty is Certainty.PERHAPS:
+        return Relevance(certainty, f"it might mean this: {part.reason or 'not every word of it is known'}")
+    return Relevance(certainty)
+
+
+def _elsewhere(rule: PolicyRule, act: Act, *, fold: bool) -> str | None:
+    """Why a rule for somebody or something else does not hold here. Folders are compared as they are written,
+    names whatever their case if `fold`.
+    """
+    if rule.agent and not _any_glob(rule.agent, act.agent, fold=fold):
+        return "it is for other agents"
+    if rule.method and act.method not in rule.method:
+        return "it is for other methods"
+    if rule.tool and not _any_glob(rule.tool, act.tool, fold=fold):
+        return "it is for other tools"
+    if rule.command_line and (act.script is None or act.script.text not in rule.command_line):
+        return "it is for other command lines"
+    home = act.home
+    project = act.roots[0] if act.roots else ""
+    if rule.project and not (project and globs.permits(rule.project, project, roots=(), home=home)):
+        return "it is for other projects"
+    if rule.folder and not globs.permits(rule.folder, act.start, roots=(), home=home):
+        return "it is for commands that start in other folders"
+    return None
+
+
+def _any_glob(patterns: Iterable[str], name: str, *, fold: bool) -> bool:
+    spelled = str.casefold if fold else str
+    return any(fnmatchcase(spelled(name), spelled(pattern)) for pattern in patterns)
+
+
+def _runs(rule: PolicyRule, part: ActPart) -> Certainty:
+    """Whether one of a rule's commands is, or might be, run."""
+    if part.act.script is None:
+        return _may_run(rule, part.act)
+    # Whoever names an MCP server sets its variables in person; they hold keys more often than programs.
+    is_changed = part.act.changing_variables and part.act.method != "mcp"
+    certainty = Certainty.PERHAPS if is_changed else Certainty.NO
+    for pattern in rule.command:
+        if any(commands.restricts_roughly(pattern, words) for words in part.guesses):
+            # In a line that cannot be read, its words are enough; what a program is given may be text.
+            certainty = max(certainty, Certainty.YES if part.words is None else Certainty.PERHAPS)
+        certainty = max(
+            certainty, *(commands.restricts(pattern, words) for words in part.possible), Certainty.NO
+        )
+    return certainty
+
+
+def _may_run(rule: PolicyRule, act: Act) -> Certainty:
+    """Whether a text in a tool's input, read as a command, is one of a rule's."""
+    # A title may be the program, and a text of the input its arguments.
+    lines = (*act.unknown_texts, act.title, *(f"{act.title} {text}" for text in act.unknown_texts))
+    guesses = [words for line in lines for words in guess_words(line)]
+    found = any(
+        commands.restricts_roughly(pattern, words) for words in guesses if words for pattern in rule.command
+    )
+    return Certainty.PERHAPS if found or TOO_LARGE in act.doubts else Certainty.NO
+
+
+def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
+    """Whether one of a rule's paths is, or might be, named."""
+    act = part.act
+    certainty = Certainty.NO
+    for path in part.paths:
+        if is_sure:
+            path = "/".join(
+                "\0" if name.strip(ANY + RUN) == "" and name else name for name in path.split("/")
+            )
+        certainty = max(certainty, globs.restricts(rule.path, path, roots=act.roots, home=act.home))
+    if certainty is not Certainty.NO:
+        return certainty
+    is_possible = (
+        (not is_sure and (TOO_LARGE in act.doubts or act.changing_variables))
+        or any(
+            globs.restricts(rule.path, path, roots=act.roots, home=act.home) is not Certainty.NO
+            for path in act.possible_places
+            if not is_sure or is_known(path)
+        )
+        or any(globs.is_above(rule.path, path, roots=act.roots, home=act.home) for path in part.trees)
+    )
+    return Certainty.PERHAPS if is_possible else Certainty.NO
+
+
+class _Places:
+    """What the words of an act's commands would be as paths: at most so many that nobody waits for them."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+        self._left = MOST_PLACES
+
+    def of(self, possible: Iterable[Words], folders: Sequence[str]) -> Sequence[str]:
+        found: dict[str, None] = {}
+        for words in possible:
+            if has_unknown_part(words[0]):
+                found[f"/{words[0]}"] = None
+            going = list(islice(_goes_to(words), MOST_FOLDERS))
+            bases = [
+                *folders,
+                *(globs.absolute(value, base, home=self._home) for value in going for base in folders),
+            ]
+            if len(bases) > MOST_FOLDERS:
+                return [*found, f"/{ANY}"]
+            for word in words if words[0].startswith(".") or "/" in words[0] else words[1:]:
+                for value in _values_in(word):
+                    for base in bases if len(value) <= LONGEST_PATH else ():
+                        if self._left == 0:
+                            return [*found, f"/{ANY}"]
+                        self._left -= 1
+                        found[globs.absolute(value, base, home=self._home)] = None
+        return list(found)
+
+    def trees(self, possible: Iterable[Words], folders: Sequence[str]) -> Sequence[str]:
+        return [
+            globs.absolute(word, base, home=self._home)
+            for words in possible
+            if name_of(words[0]) in TREE_PROGRAMS
+            for word in words[1:MOST_FOLDERS]
+            for base in folders
+        ]
+
+
+LONGEST_PATH: Final = 4096
+"""No system opens a longer one."""
+
+MOST_PLACES: Final = 300
+"""Paths that are compared with rules for one act; of an act that names more, any might be one."""
+
+
+def _goes_to(words: Words) -> Iterable[str]:
+    """Folders after whose mention relative paths count from there."""
+    for word, after in zip(words, (*words[1:], ""), strict=True):
+        name, _, value = word.partition("=")
+        if name in _FOLDER_FLAGS:
+            yield value or after
+        elif word.startswith("-C"):
+            yield word[2:]
+
+
+_FOLDER_FLAGS = frozenset(("-C", "--directory", "--chdir", "--cwd", "--dir", "--prefix"))
+
+_MAGIC_PATH = re.compile(r":\([^)]*\)")
+"""How git lets a path say more than where it is."""
+
+_JOINTS = re.compile(r"[=@:,;]+")
+
+
+def _values_in(word: str) -> Iterable[str]:
+    """A word, and what may be a path in it: `--file=x`, `-d@x`, `HEAD:x`, `-F f=@x;y`, `-ox`."""
+    yield word
+    pieces = _JOINTS.split(word, MOST_PIECES)
+    if len(pieces) > MOST_PIECES:
+        yield f"/{ANY}"
+        return
+    rest = word
+    for piece in pieces[:-1]:
+        rest = rest[len(piece) :].lstrip("=@:,;")
+        yield from (piece, rest)
+    if word.startswith("-") and not word.startswith("--"):
+        yield from (word[at:] for at in range(2, min(len(word), _MOST_LETTERS)))
+    if word.startswith("file://"):
+        yield word.removeprefix("file://")
+    if match := _MAGIC_PATH.match(word):
+        yield word[match.end() :]
+
+
+MOST_PIECES: Final = 40
+"""Pieces of a word that are taken for paths; a word of more might be any."""
+
+_MOST_LETTERS = 8
+"""How many letters may be bundled before a value that is attached to the last."""

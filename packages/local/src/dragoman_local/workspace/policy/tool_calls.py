@@ -1,0 +1,119 @@
+"""What an agent has said about its tool calls: a question about a call may name nothing but its id.
+
+The latest calls are kept, bounded in number and in bytes. What a call said once stays known until it is
+forgotten: neither an empty member nor the end of the call takes it back, so an agent cannot announce a
+command and then ask for permission as if it had not. Once calls were forgotten, a request that names nothing
+but an unknown id may mean one of them, and counts as a command that nobody can read.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.decoders import json_decoder
+from dragoman.schema import v1
+from dragoman.schema.codec import read, write
+from dragoman.schema.errors import SchemaError
+from dragoman_local.workspace.policy.input_texts import merge_inputs
+
+MOST_CALLS: Final = 256
+MOST_BYTES: Final = 1024 * 1024
+"""How many calls are kept, and how many bytes of what was said about them."""
+
+MOST_IDS: Final = 4096
+"""Calls of which no more is known than that they were announced."""
+
+FORGOTTEN: Final = "(what the agent announced of this call is not known any more)"
+
+_MEMBERS: Final = ("kind", "title", "name", "content", "locations", "rawInput")
+_EMPTY: Final = frozenset({b"null", b"[]", b"{}", b'""'})
+
+_objects = json_decoder(dict[str, Raw])
+_inputs = json_decoder(dict[str, Any])
+_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class ToolCalls:
+    """The calls of any number of sessions, or of one. Updates are many and questions few, so what was said is
+    kept unread.
+    """
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[tuple[str, str], dict[str, bytes]] = OrderedDict()
+        self._bytes = 0
+        self._forgotten: set[int] | None = None  # most sessions forget nothing
+
+    def __bool__(self) -> bool:
+        """Whether anything was said."""
+        return bool(self._calls) or self._forgotten is not None
+
+    def on_update(self, notification: v1.SessionNotification) -> None:
+        """For `Client.update`: called on the spot, and so before any request that came later."""
+        update = notification.update
+        if isinstance(update, v1.ToolCall | v1.ToolCallProgress):
+            self.hear(notification.session_id, Raw(write(update)))
+
+    def hear(self, session_id: str, update: Raw) -> str:
+        """Take in an update about a call, and say which; one that cannot be read says nothing."""
+        try:
+            members = _objects.decode(update)
+            name = msgspec.json.decode(members.get("toolCallId", b"null"))
+        except _UNREADABLE:
+            return ""
+        if not isinstance(name, str):
+            return ""
+        call = self._calls.setdefault((session_id, name), {})
+        self._calls.move_to_end((session_id, name))
+        for member in _MEMBERS:
+            value = members.get(member)
+            # As bytes of its own: a part of a frame would keep the whole frame.
+            if value is None or (after := bytes(value)) in _EMPTY:
+                continue
+            before = call.get(member)
+            if before is not None:
+                self._bytes -= len(before)
+                if member == "rawInput":
+                    after = _merge_input(before, after)
+            call[member] = after
+            self._bytes += len(after)
+        while len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES:
+            key, oldest = self._calls.popitem(last=False)
+            self._bytes -= sum(map(len, oldest.values()))
+            if self._forgotten is None or len(self._forgotten) >= MOST_IDS:
+                self._forgotten = set()
+            self._forgotten.add(hash(key))
+        return name
+
+    def find_call(self, session_id: str, call: v1.ToolCallUpdate) -> v1.ToolCallUpdate | None:
+        """What was said before about the call of a request."""
+        fields = self._calls.get((session_id, call.tool_call_id))
+        unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
+        is_forgotten = hash((session_id, call.tool_call_id)) in (self._forgotten or ())
+        if fields is None and is_forgotten and _tells_what(call):
+            return msgspec.structs.replace(unreadable, raw_input={"command": FORGOTTEN})
+        if fields is None:
+            return None if self._forgotten is None or _tells_what(call) else unreadable
+        try:
+            members = {member: Raw(value) for member, value in tuple(fields.items())}
+            return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **members}), v1.ToolCallUpdate)
+        except SchemaError:
+            return unreadable
+
+
+def _tells_what(call: v1.ToolCallUpdate) -> bool:
+    """Whether a request says more than an id and a title."""
+    return bool(call.kind or call.name or call.content or call.locations or call.raw_input)
+
+
+def _merge_input(before: bytes, after: bytes) -> bytes:
+    """The input of a call as it stands; members of it that are not said again stay."""
+    if after.startswith(before[:-1]):
+        return after
+    try:
+        return msgspec.json.encode(merge_inputs(_inputs.decode(before), _inputs.decode(after)))
+    except _UNREADABLE:  # one of them is no object, and the later one stands for itself
+        return after

@@ -1,0 +1,293 @@
+"""How folders were before a turn, to tell afterwards what has changed, whichever way it was done.
+
+    snapshot = await take_snapshot(["/project"])
+    ...  # the turn
+    changes = await snapshot.compare()
+    await changes.revert("/project/file.py")
+    await snapshot.aclose()
+
+`later = await snapshot.retake()` looks again and shares what is kept; `snapshot.compare(later)` tells what
+changed between the two, whatever happened since.
+
+In a git work tree git does the looking (`git_snapshot`), elsewhere we do (`folder_snapshot`). Both are
+bounded in time and size, and what they did not cover is in the notes. Nothing in the folders is written, not
+even in `.git`; what is kept lies in a private store that is gone with the snapshot, or with the next one if
+we are killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from dragoman.errors import LocalMistake
+from dragoman.system.git_process import GitFailed, GitTimeout
+from dragoman_local.workspace.change_set import (
+    FileChange,
+    PathDifference,
+    RevertRefused,
+    TurnChangeSet,
+    describe_change,
+)
+from dragoman_local.workspace.folder_snapshot import PlainFolder
+from dragoman_local.workspace.git_snapshot import GitFolder, find_repository
+from dragoman_local.workspace.snapshot_entries import (
+    DEFAULT_SNAPSHOT,
+    Capture,
+    OutOfTime,
+    SnapshotEntry,
+    SnapshotSettings,
+    TurnStart,
+    has_other_mode,
+)
+from dragoman_local.workspace.store import Store
+
+__all__ = ["FileChange", "RevertRefused", "Snapshot", "TurnChangeSet", "take_snapshot"]
+
+
+class SnapshotFolder(Protocol):
+    """One root, however it is looked at."""
+
+    root: str
+    algorithm: str
+    kept_bytes: int
+
+    def capture(self, *, keep: bool, start: TurnStart | None = None) -> Capture: ...
+    def content(self, entry: SnapshotEntry) -> bytes: ...
+
+
+async def take_snapshot(
+    roots: Sequence[str],
+    *,
+    settings: SnapshotSettings = DEFAULT_SNAPSHOT,
+    store: str | None = None,
+    start: TurnStart | None = None,
+) -> Snapshot:
+    """Look at these folders. `store` is where to keep things, if not in the folder for temporary files.
+    `start` is when a turn began that does not wait for the end of it.
+    """
+    return await _take(Snapshot(_Archive(roots, settings, store)), start)
+
+
+async def _take(snapshot: Snapshot, start: TurnStart | None = None) -> Snapshot:
+    try:
+        await asyncio.to_thread(snapshot.take, start)
+    except BaseException:
+        await snapshot.aclose()
+        raise
+    return snapshot
+
+
+class _Archive:
+    """The contents of some folders, for all snapshots that were taken of them one after the other."""
+
+    def __init__(self, roots: Sequence[str], settings: SnapshotSettings, store: str | None) -> None:
+        self.roots: tuple[str, ...] = ()
+        """Without links, once it is open."""
+        self.settings = settings
+        self._given_roots = roots
+        self.stop = threading.Event()
+        self.working = threading.Lock()  # a thread goes on although nobody waits for it any more
+        self.grounds: list[SnapshotFolder] = []
+        self.users = 0
+        self._base = store
+        self._store: Store | None = None
+        self.first_bytes: int | None = None  # what the first snapshot kept
+
+    def open(self) -> None:
+        """In a thread: a disk may take a while."""
+        if self.stop.is_set():  # before its thread began
+            raise LocalMistake("this snapshot is closed")
+        if not self.roots:
+            self.roots = tuple(dict.fromkeys(map(os.path.realpath, self._given_roots)))
+        for number, root in enumerate(self.roots):
+            if not os.path.isdir(root):
+                raise LocalMistake(f"{root!r} is no folder")
+            if number == len(self.grounds):
+                self.grounds.append(self._ground(root, partial(self._make_folder, str(number))))
+
+    def _ground(self, root: str, make_folder: Callable[[], Path]) -> SnapshotFolder:
+        try:
+            repository = find_repository(root, self.settings.seconds)
+            return GitFolder(root, repository, make_folder(), self.settings, self.stop)
+        except (GitFailed, GitTimeout, OutOfTime):
+            return PlainFolder(root, make_folder, self.settings, self.stop)
+
+    def _make_folder(self, name: str) -> Path:
+        """The folder for what one root keeps. Many keep nothing: an empty folder, and one of large files."""
+        if self._store is None:
+            self._store = Store(self._base)  # stores of the dead are removed first
+        folder = self._store.path / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to remove, and nobody who may be making it."""
+        return self._store is None and not self.working.locked()
+
+    def close(self) -> None:
+        with self.working:
+            if self._store is not None:
+                self._store.close()
+
+
+class Snapshot:
+    """What was there. Made by `take_snapshot`, or from an earlier one; also an `async with`."""
+
+    def __init__(self, archive: _Archive) -> None:
+        self.notes: list[str] = []
+        """What it does not cover."""
+        self._archive = archive
+        self._captures: list[Capture] = []
+        self._has_twin = False
+        self._is_closed = False
+        archive.users += 1
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The folders that it is a look at, without links."""
+        return self._archive.roots
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    @property
+    def growth(self) -> int:
+        """Bytes that later snapshots have added to what the first one kept, and that stay as long as any of
+        them does.
+        """
+        kept_bytes = sum(ground.kept_bytes for ground in self._archive.grounds)
+        return kept_bytes - (self._archive.first_bytes or 0)
+
+    @property
+    def origin(self) -> object:
+        """The same for all snapshots that were retaken from one another, which alone can be compared."""
+        return self._archive
+
+    def keeps(self, path: str) -> bool:
+        """Whether it holds what a file was, or when it was last changed."""
+        for root, capture in zip(self.roots, self._captures, strict=True):
+            if path.startswith(f"{root}/") and path[len(root) + 1 :] in capture.entries:
+                return True
+        return False
+
+    @property
+    def file_count(self) -> int:
+        return sum(len(capture.entries) for capture in self._captures)
+
+    def take(self, start: TurnStart | None = None) -> None:
+        with self._archive.working:
+            self._archive.open()
+            for ground in self._archive.grounds:
+                capture = ground.capture(keep=True, start=start)
+                self.notes += capture.notes
+                self._captures.append(capture)
+            if self._archive.first_bytes is None:
+                self._archive.first_bytes = sum(ground.kept_bytes for ground in self._archive.grounds)
+
+    async def retake(self, *, start: TurnStart | None = None) -> Snapshot:
+        """Look again. What is as it was is neither read nor kept a second time; each of the two snapshots is
+        closed for itself. With `start`, a turn may begin while this goes on.
+        """
+        if self._is_closed:
+            raise LocalMistake("this snapshot is closed")
+        return await _take(Snapshot(self._archive), start)
+
+    def share(self) -> Snapshot:
+        """The same look once more, which is closed for itself."""
+        twin = Snapshot(self._archive)
+        twin.notes, twin._captures = list(self.notes), list(self._captures)
+        twin._has_twin = self._has_twin = True
+        return twin
+
+    async def compare(self, later: Snapshot | None = None) -> TurnChangeSet:
+        """What has changed since, until now or until a snapshot that was retaken. May be asked again."""
+        return await asyncio.to_thread(self._compare, later)
+
+    def adopt(self, path: str, later: Snapshot) -> None:
+        """From now on one file counts as it was when `later` was taken, which shares our contents."""
+        if self._has_twin:  # to whom it counts as before
+            self._captures = [replace(capture, entries={**capture.entries}) for capture in self._captures]
+            self._has_twin = False
+        for ground, capture, newer in zip(
+            self._archive.grounds, self._captures, later._captures, strict=True
+        ):
+            if path.startswith(f"{ground.root}/"):
+                name = path[len(ground.root) + 1 :]
+                capture.entries.pop(name, None)
+                if name in newer.entries:
+                    capture.entries[name] = newer.entries[name]
+
+    async def aclose(self) -> None:
+        """Forget everything. Closing twice is fine."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._archive.users -= 1
+        if not self._archive.users:
+            self._archive.stop.set()
+            if not self._archive.is_idle:
+                await asyncio.to_thread(self._archive.close)
+
+    async def __aenter__(self) -> Snapshot:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def _compare(self, later: Snapshot | None) -> TurnChangeSet:
+        with self._archive.working:
+            if self._is_closed or (later is not None and later._is_closed):
+                raise LocalMistake("this snapshot is closed")
+            return self._list_changes(later)
+
+    def _list_changes(self, later: Snapshot | None) -> TurnChangeSet:
+        notes = list(self.notes)
+        differences: dict[str, PathDifference] = {}
+        files: list[FileChange] = []
+        room = self._archive.settings.diff_bytes
+        for number, (ground, before) in enumerate(zip(self._archive.grounds, self._captures, strict=True)):
+            after = ground.capture(keep=False) if later is None else later._captures[number]
+            notes += [note for note in after.notes if note not in notes]
+            for path, old, new in _differences(before, after):
+                difference = PathDifference(ground, path, old, new, is_past=later is not None)
+                if difference.full_path in differences:  # a root within a root
+                    continue
+                differences[difference.full_path] = difference
+                files.append(describe_change(difference, room=room))
+                room -= len(files[-1].diff or "")
+        if room <= 0:
+            notes.append("too many changes to show: some are named without a diff")
+        return TurnChangeSet(sorted(files, key=lambda change: change.path), notes, differences)
+
+
+def _differences(
+    before: Capture, after: Capture
+) -> list[tuple[str, SnapshotEntry | None, SnapshotEntry | None]]:
+    """What one look found and the other did not. A look that was cut short proves nothing by not finding."""
+    different: list[tuple[str, SnapshotEntry | None, SnapshotEntry | None]] = []
+    for path, old in before.entries.items():
+        new = after.entries.get(path)
+        if new is None and not after.is_complete:
+            continue
+        if new is None or _differ(old, new):
+            different.append((path, old, new))
+    different += [
+        (path, None, new)
+        for path, new in after.entries.items()
+        if path not in before.entries and not before.has_missed(path)
+    ]
+    return different
+
+
+def _differ(old: SnapshotEntry, new: SnapshotEntry) -> bool:
+    return (old.kind, old.digest) != (new.kind, new.digest) or has_other_mode(old, new)

@@ -1,0 +1,180 @@
+"""One command that an agent runs: its process tree, the end of its output, how it ended.
+
+Standard output and standard error are one pipe, so their order is the order of writing; standard input is
+empty, and there is no terminal device. The tree is owned (see `transport.owned`): whatever the command starts
+ends with it, at the latest when this process does. A command is over when its program has exited and its
+output has been read to the end, so an exit status always comes with the whole output.
+
+It needs a running loop and stays with that one. It does not know sessions, ids or the protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from dragoman.errors import ErrorAnswer
+from dragoman.transport.contract import Grace
+from dragoman.transport.launch import start_tree, why_not
+from dragoman.transport.owned_tree import Program
+from dragoman.transport.reader import open_reader
+from dragoman.transport.waiters import Waiters
+from dragoman_local.workspace.commands import PlannedCommand
+from dragoman_local.workspace.output_buffer import OutputBuffer, OutputTail
+from dragoman_local.workspace.refusals import INTERNAL_ERROR, from_system, refusal
+
+HANG_UP = 0.5
+"""Seconds without a word after which the output of an exited program is taken to be over, although somebody
+whom we did not find still holds it.
+"""
+
+BURST = 4 * 1024 * 1024
+PAUSE = 0.02
+"""After this many bytes nothing is read for this many seconds. A command that writes faster waits: the end of
+its output is all that is kept, and others use this loop too.
+"""
+
+
+class ProcessExit(NamedTuple):
+    """How a program ended: one of the two, or neither if nobody could tell."""
+
+    code: int | None
+    signal: str | None
+
+
+class TerminalProcess:
+    """A started command."""
+
+    def __init__(
+        self, command: PlannedCommand, *, cwd: str, env: Mapping[str, str], output_bytes: int, grace: float
+    ) -> None:
+        """Raises an `ErrorAnswer` that says why it could not be started. `cwd` may be a name for an open
+        folder; `command.cwd` is for people.
+        """
+        self.command = command
+        self.ring = OutputBuffer(output_bytes)
+        self.has_ended = False
+        self.loop = asyncio.get_running_loop()
+        self._waiters = Waiters()
+        self._timer: asyncio.TimerHandle | None = None
+        self._burst = 0
+        self._silent = False
+        ours, theirs, nothing = _descriptors()
+        words = [command.program, *command.words[1:]]
+        program = Program(command=words, cwd=cwd, env=env, files=(nothing, theirs, theirs))
+        steps = Grace(after_eof=0, after_terminate=grace)
+        try:
+            self.tree = start_tree(program, grace=steps, on_exit=self._settle)
+        except (OSError, ValueError) as error:
+            os.close(ours)
+            raise _not_started(program, error) from error
+        finally:
+            os.close(theirs)
+            os.close(nothing)
+        if os.name != "nt":  # there, a thread does the waiting
+            os.set_blocking(ours, False)
+        self._reader = open_reader(ours, intake=self, on_end=self._output_ended)
+
+    @property
+    def exit(self) -> ProcessExit | None:
+        """How it ended; None until it has."""
+        if not self.has_ended:
+            return None
+        code = self.tree.returncode
+        if code is None or code >= 0:
+            return ProcessExit(code, None)
+        return ProcessExit(None, _signal_name(-code))
+
+    @property
+    def tail(self) -> OutputTail:
+        return self.ring.tail()
+
+    async def wait(self) -> ProcessExit:
+        """Wait until it is over. Any number may wait; one who stops waiting disturbs nobody."""
+        while (process_exit := self.exit) is None:
+            await self._waiters.wait()
+        return process_exit
+
+    async def kill(self) -> None:
+        """End the whole tree: ask, and kill after the grace. Cancelled, it kills at once."""
+        await self.tree.aclose()
+        if not self.tree.has_exited:  # not even a kill ends it; we have let it go
+            self._end()
+        await self.wait()
+
+    def kill_now(self) -> None:
+        """The same without giving the loop a turn, also when there is no loop any more."""
+        self._silent = True  # what is still in the pipe is not waited for
+        self.tree.kill_now()
+        self._end()
+
+    # What the reader calls.
+
+    def feed(self, chunk: bytes) -> None:
+        self.ring.feed(chunk)
+        self._burst += len(chunk)
+        if self._burst >= BURST and not self.tree.has_exited:
+            self._burst = 0
+            self._reader.pause()
+            self.loop.call_later(PAUSE, self._reader.resume)
+
+    def finish(self) -> None:
+        pass  # `_output_ended` follows
+
+    # Its end.
+
+    def _output_ended(self, _: OSError | None) -> None:
+        self._silent = True
+        self._settle()
+
+    def _settle(self) -> None:
+        if self.has_ended or not self.tree.has_exited:
+            return
+        if self._silent:
+            self._end()
+        elif self._timer is None:
+            self._await_the_rest(previous_bytes=-1)
+
+    def _await_the_rest(self, *, previous_bytes: int) -> None:
+        now = self._reader.read_bytes
+        if now == previous_bytes and self.tree.is_gone:
+            self._end()
+        else:
+            self._timer = self.loop.call_later(HANG_UP, lambda: self._await_the_rest(previous_bytes=now))
+
+    def _end(self) -> None:
+        if self.has_ended:
+            return
+        self.has_ended = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._reader.close()
+        self.ring.finish()
+        self._waiters.wake()
+
+
+def _descriptors() -> tuple[int, int, int]:
+    """Both ends of a pipe for the output, and an input that is empty."""
+    try:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        try:
+            return (*os.pipe(), nothing)
+        except OSError:
+            os.close(nothing)
+            raise
+    except OSError as error:
+        raise from_system(error) from error
+
+
+def _not_started(program: Program, error: Exception) -> ErrorAnswer:
+    return refusal(INTERNAL_ERROR, "not_started", why_not(program, error))
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal has a number only
+        return f"SIG{number}"

@@ -1,0 +1,295 @@
+"""A workspace: the files and terminals that a client lends, session by session, and the handlers that do it.
+
+    workspace = Workspace()
+    client = Client("my-client")
+    workspace.serve(client)
+
+    async with connect("some-agent", client=client) as agent:
+        with workspace.opening(cwd="/project") as opening:
+            session = await agent.new_session(cwd="/project")
+            opening.settle(session.id)
+
+Each request is held against the roots of the session that it names; a session that nobody has opened here has
+none. Leaving a workspace (`with`, `async with`, or `close_all`) closes all of them and ends every command
+that still runs; `async with` grants commands the time to end by themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from dragoman.errors import ErrorAnswer
+from dragoman.schema.base import given
+from dragoman.schema.v1.fs import (
+    ReadTextFileRequest,
+    ReadTextFileResponse,
+    WriteTextFileRequest,
+    WriteTextFileResponse,
+)
+from dragoman_local.workspace import extension_methods
+from dragoman_local.workspace.files import SessionFiles
+from dragoman_local.workspace.lent_files import Buffers, Guard, LentFiles, WorkspaceHooks
+from dragoman_local.workspace.lent_terminals import LentTerminals
+from dragoman_local.workspace.refusals import path_missing, reason_of, session_unknown
+from dragoman_local.workspace.roots import Roots
+from dragoman_local.workspace.settings import (
+    DEFAULT_SETTINGS,
+    DEFAULT_TERMINALS,
+    FileSettings,
+    TerminalSettings,
+)
+from dragoman_local.workspace.terminal_handlers import HasTerminals, serve_terminals
+from dragoman_local.workspace.versions import KnownVersions
+from dragoman_local.workspace.write_conflicts import AskConflict, RecordConflict
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_Key: TypeAlias = tuple[object, str]
+_Reads: TypeAlias = Callable[[ReadTextFileRequest, object], Awaitable[ReadTextFileResponse]]
+_Writes: TypeAlias = Callable[[WriteTextFileRequest, object], Awaitable[WriteTextFileResponse | None]]
+
+
+class Servable(HasTerminals, Protocol):
+    """What a client has: hooks for the methods of the protocol, and for extensions."""
+
+    @property
+    def read_text_file(self) -> Callable[[_Reads], object]: ...
+    @property
+    def write_text_file(self) -> Callable[[_Writes], object]: ...
+    def extension(self, method: str) -> Callable[[F], F]: ...
+
+
+class LentSession(NamedTuple):
+    """What one session is lent."""
+
+    files: LentFiles
+    terminals: LentTerminals
+
+    def name(self, session_id: str) -> None:
+        self.files.session_id = self.terminals.session_id = session_id
+
+    def for_subagent(self, session_id: str, around: WorkspaceHooks) -> LentSession:
+        """The same for another session, which a guard hears of by its own id."""
+        return LentSession(
+            LentFiles(session_id, self.files.files, around), self.terminals.for_subagent(session_id)
+        )
+
+    def close(self) -> None:
+        self.terminals.close()
+        self.files.files.roots.close()
+
+
+class Workspace:
+    """Lends files and terminals. Constructing one opens nothing."""
+
+    def __init__(
+        self,
+        *,
+        settings: FileSettings = DEFAULT_SETTINGS,
+        terminals: TerminalSettings | None = DEFAULT_TERMINALS,
+        buffers: Buffers | None = None,
+        ask: AskConflict | None = None,
+        record: RecordConflict | None = None,
+        guard: Guard | None = None,
+        root_of: Callable[[str], str] | None = None,
+    ) -> None:
+        """`ask` decides conflicts if the settings say so, `record` hears of every decision, `guard` is asked
+        before each access to a file and each start of a command, and refuses by raising. Without settings
+        for `terminals` there are none. `root_of` gives the session for which a subagent's session works:
+        the subagent is lent the same folders and terminals.
+        """
+        self._settings = settings
+        self._terminals = terminals
+        self._around = WorkspaceHooks(buffers=buffers, ask=ask, record=record, guard=guard)
+        self._sessions: dict[_Key, LentSession] = {}
+        self._openings: list[SessionOpening] = []
+        self._root_of = root_of
+        self._writing = threading.Lock()
+
+    def serve(self, client: Servable, *, write: bool = True, extensions: bool = True) -> None:
+        """Make this workspace answer a client's requests for files and terminals."""
+        client.read_text_file(self._read_text_file)
+        if write:
+            client.write_text_file(self._write_text_file)
+        if extensions:
+            for method, handler in extension_methods.handlers(self.session).items():
+                client.extension(method)(handler)
+        if self._terminals is not None:
+            serve_terminals(client, self.terminals)
+
+    # Sessions.
+
+    def open(
+        self,
+        session_id: str,
+        *,
+        cwd: str = "",
+        additional_directories: Sequence[str] = (),
+        roots: Roots | None = None,
+        settings: FileSettings | None = None,
+        agent: object = None,
+    ) -> LentFiles:
+        """Lend the folders of a session whose id is known, as when it is loaded or resumed.
+
+        Opening it again replaces its folders, all of them; what the agent was told of files stays, and so do
+        its terminals. `roots` are folders that somebody has opened already, in place of `cwd`; they are the
+        workspace's from then on. With `agent` (what `connect` gives), nobody else can use the session: ids
+        of two agents may be the same.
+        """
+        before = self._sessions.get((agent, session_id))
+        lent = self._lend(roots or Roots(cwd, additional_directories), settings, before=before)
+        self._settle((agent, session_id), lent)
+        return lent.files
+
+    @contextmanager
+    def opening(
+        self,
+        *,
+        cwd: str = "",
+        additional_directories: Sequence[str] = (),
+        roots: Roots | None = None,
+        settings: FileSettings | None = None,
+        agent: object = None,
+    ) -> Iterator[SessionOpening]:
+        """Lend the folders of a session that is about to be made. Its agent may ask for files before we have
+        learned its id; if this is the only opening under way, such a request is taken to be for it.
+        """
+        lent = self._lend(roots or Roots(cwd, additional_directories), settings, before=None)
+        opening = SessionOpening(lent, agent, self._settle)
+        self._openings.append(opening)
+        try:
+            yield opening
+        finally:
+            self._openings.remove(opening)
+            if not opening.is_settled:
+                lent.close()
+
+    def session(self, session_id: str, agent: object = None) -> LentFiles:
+        """The files of a session; an error if it is not open here for this agent."""
+        return self._session_of(session_id, agent).files
+
+    def terminals(self, session_id: str, agent: object = None) -> LentTerminals:
+        """The terminals of a session; an error if it is not open here for this agent."""
+        return self._session_of(session_id, agent).terminals
+
+    def _session_of(self, session_id: str, agent: object) -> LentSession:
+        lent = self._sessions.get((agent, session_id)) or self._sessions.get((None, session_id))
+        if lent is not None:
+            return lent
+        root = session_id if self._root_of is None else self._root_of(session_id)
+        if root != session_id:
+            return self._session_of(root, agent).for_subagent(session_id, self._around)
+        early = [opening for opening in self._openings if opening.agent in (None, agent)]
+        if len(early) == 1 and early[0].claims(session_id):
+            return early[0].session
+        raise session_unknown(session_id)
+
+    def close(self, session_id: str, *, agent: object = None) -> None:
+        """Lend nothing more in this session, and kill what runs in it. Closing twice is fine."""
+        lent = self._sessions.pop((agent, session_id), None)
+        if lent is not None:
+            lent.close()
+
+    def close_all(self) -> None:
+        for agent, session_id in list(self._sessions):
+            self.close(session_id, agent=agent)
+
+    async def aclose(self) -> None:
+        """Close every session; commands are asked to end before they are killed."""
+        try:
+            await asyncio.gather(*(lent.terminals.aclose() for lent in self._sessions.values()))
+        finally:
+            self.close_all()
+
+    async def __aenter__(self) -> Workspace:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close_all()
+
+    def _lend(
+        self,
+        roots: Roots,
+        settings: FileSettings | None,
+        *,
+        before: LentSession | None,
+    ) -> LentSession:
+        file_settings = settings or self._settings
+        known_versions = (
+            KnownVersions(base_bytes=file_settings.base_bytes)
+            if before is None
+            else before.files.files.known_versions
+        )
+        files = SessionFiles(roots, file_settings, known_versions=known_versions, writing=self._writing)
+        terminals = LentTerminals(roots, self._terminals or DEFAULT_TERMINALS, guard=self._around.guard)
+        if before is not None:
+            terminals = before.terminals
+        return LentSession(LentFiles("", files, self._around), terminals)
+
+    def _settle(self, key: _Key, lent: LentSession) -> None:
+        lent.name(key[1])
+        before = self._sessions.get(key)
+        self._sessions[key] = lent
+        lent.terminals.roots = lent.files.files.roots
+        if before is not None:
+            before.files.files.roots.close()
+            if before.terminals is not lent.terminals:
+                before.terminals.close()
+
+    # Handlers.
+
+    async def _read_text_file(self, request: ReadTextFileRequest, agent: object) -> ReadTextFileResponse:
+        limit = request.limit if isinstance(request.limit, int) else None
+        lent = self.session(request.session_id, agent)
+        try:
+            read = await lent.read(request.path, line=given(request.line, 1), limit=limit)
+        except ErrorAnswer as error:
+            if reason_of(error) == "outside" and lent.files.settings.outside == "not_found":
+                raise path_missing() from error
+            raise
+        return ReadTextFileResponse(content=read.text, meta={"dragoman": {"version": read.version}})
+
+    async def _write_text_file(self, request: WriteTextFileRequest, agent: object) -> WriteTextFileResponse:
+        result = await self.session(request.session_id, agent).write(request.path, request.content)
+        about: dict[str, Any] = {"version": result.version}
+        if result.outcome is not None:
+            about["conflict"] = result.outcome
+        return WriteTextFileResponse(meta={"dragoman": about})
+
+
+class SessionOpening:
+    """A session that is being made."""
+
+    def __init__(self, lent: LentSession, agent: object, settle: Callable[[_Key, LentSession], None]) -> None:
+        self.session = lent
+        self.agent = agent
+        self.is_settled = False
+        self._settle = settle
+        self._claimed_id: str | None = None
+
+    def settle(self, session_id: str) -> None:
+        """The session has been made, and this is its id."""
+        self.is_settled = True
+        self._settle((self.agent, session_id), self.session)
+
+    def claims(self, session_id: str) -> bool:
+        """Whether an unknown id may be this one's. Only the first is."""
+        if self.is_settled:
+            return False
+        self._claimed_id = self._claimed_id or session_id
+        if self._claimed_id == session_id:
+            self.session.name(session_id)
+        return self._claimed_id == session_id

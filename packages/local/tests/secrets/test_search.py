@@ -1,0 +1,46 @@
+from dragoman_local.secrets.search import redact
+from tests.every import every
+
+SECRET = "".join(("s3cr3t", "Value", "0123456789"))
+KEYS = [
+    "sk-" + "a1B2" * 6,
+    "sk-ant-api03-" + "x7" * 12,
+    "ghp_" + "a" * 36,
+    "github_pat_" + "b" * 30,
+    "xoxb-" + "1" * 12,
+    "AKIA" + "ABCDEFGHIJKLMNOP",
+    "AIza" + "c" * 35,
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdefgh",
+    "hf_" + "d" * 30,
+]
+
+
+@every("key", KEYS)
+def test_keys_of_known_shapes_are_covered(key: str) -> None:
+    assert redact(f"curl -H 'x: {key}' https://example.org") == "curl -H 'x: [redacted]' https://example.org"
+
+
+@every(
+    "text",
+    [
+        "curl -H 'Authorization: Bearer {}' x",
+        "PASSWORD={} run",
+        "export API_KEY='{}'",
+        'x --token "{}"',
+        "x --password {} y",
+        "x --api-key={} y",
+        "git clone https://user:{}@example.org/x",
+        '{{"client_secret": "{}", "a": 1}}',
+        "MY_ACCESS_TOKEN={}; y",
+        "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
+    ],
+)
+def test_values_behind_telling_names_are_covered(text: str) -> None:
+    covered = redact(text.format(SECRET))
+    assert SECRET not in covered
+    assert "[redacted]" in covered
+
+
+@every("text", ["git status", "ls --author x", "cat token.txt", "tokenize x y", "https://example.org/a@b"])
+def test_what_looks_like_nothing_stays(text: str) -> None:
+    assert redact(text) == text

@@ -1,0 +1,245 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.workspace.policy.makers import HOME, ROOT, SETTING, policy, tool
+
+from dragoman.schema import v1
+from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_command, act_of_file
+from tests.every import every
+
+
+def asked(**fields: Any) -> Act:
+    return act_of_call(v1.ToolCallUpdate(tool_call_id="t", **fields), SETTING, session_id="s")
+
+
+@every(
+    ("raw", "expected"),
+    [
+        ({"command": "git status && ls"}, (("git", "status"), ("ls",))),
+        ({"command": ["/bin/bash", "-lc", "git status && ls"]}, (("git", "status"), ("ls",))),
+        ({"command": ["git", "a b"]}, (("git", "a b"),)),
+        ({"command": "git", "args": ["status"]}, (("git", "status"),)),
+        ({"cmd": "ls"}, (("ls",),)),
+    ],
+)
+def test_commands_are_found_where_agents_put_them(raw: Any, expected: Any) -> None:
+    script = asked(kind="execute", raw_input=raw).script
+    assert script is not None
+    assert script.objection is None
+    assert script.commands == expected
+
+
+@every(
+    "raw",
+    [
+        None,
+        {},
+        {"command": 5},
+        {"command": []},
+        {"command": ["git", 5]},
+        {"command": "git", "args": "x"},
+        {"command": "git", "args": [5]},
+        "text",
+    ],
+)
+def test_an_execution_that_does_not_say_what_it_runs_cannot_be_read(raw: Any) -> None:
+    script = asked(kind="execute", title="git status", raw_input=raw).script
+    assert script is not None
+    assert script.objection
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = st.sampled_from(["command", "cmd", "args", "path", "paths", "file_path", "cwd", "x"])
+
+
+@given(st.dictionaries(KEYS, JSON, max_size=5) | JSON, st.sampled_from(["execute", "read", "edit", "_x"]))
+def test_any_input_makes_a_question_and_none_is_allowed_by_accident(raw: Any, kind: str) -> None:
+    act = asked(kind=kind, raw_input=raw, title="x")
+    assert policy().decide(act).outcome == "ask"
+    if isinstance(raw, dict) and (raw.get("cmd") is not None or raw.get("command") is not None):
+        assert policy(approve="reads").decide(act).outcome == "deny"
+
+
+def test_a_kind_is_a_claim_that_commands_and_changes_outweigh() -> None:
+    diff = v1.Diff(path="x", new_text="y")
+    assert asked(kind="search", raw_input={"command": "rm x"}).kinds == {"execute"}
+    assert asked(kind="read", content=[diff]).kinds == {"edit"}
+    assert asked(kind="delete", content=[diff]).kinds == {"edit", "delete"}
+    assert asked(kind="read").kinds == {"read"}
+    assert asked().kinds == {"other"}
+    assert asked(kind="_new").kinds == {"other"}
+    assert asked(kind="read", raw_input={"url": "https://example.org/"}).kinds == {"fetch"}
+    assert asked(raw_input={"more": ["HTTP://example.org"]}).kinds == {"fetch"}
+
+
+@every("name", ["deleteFile", "rename_file", "mcp__files__move", "Write"])
+def test_a_read_whose_name_says_something_else_is_no_clear_read(name: str) -> None:
+    reading = {"kind": "read", "raw_input": {"path": "x"}}
+    assert not asked(title=name, **reading).is_clear
+    assert not asked(title="Look", name=name, **reading).is_clear
+    assert asked(title="Read deleted files", **reading).is_clear
+    assert asked(title="Reset", name=name, kind="edit", raw_input={"path": "x"}).is_clear
+
+
+def test_the_verbs_of_an_editing_tool_are_no_commands() -> None:
+    assert asked(kind="read", raw_input={"command": "view", "path": "x"}).script is None
+    assert asked(kind="execute", raw_input={"command": "view", "path": "x"}).script is not None
+    assert asked(kind="read", raw_input={"command": "rm", "path": "x"}).script is not None
+
+
+def test_paths_come_from_locations_changes_and_input() -> None:
+    act = asked(
+        kind="edit",
+        locations=[v1.ToolCallLocation(path="a.py")],
+        content=[v1.Diff(path=f"{ROOT}/b.py", new_text="")],
+        raw_input={"file_path": "c//./d.py", "paths": ["../e.py", 5], "content": "x"},
+    )
+    assert act.paths == (f"{ROOT}/a.py", f"{ROOT}/b.py", f"{ROOT}/c/d.py", f"{ROOT}/../e.py")
+    assert not act.is_inside
+
+
+def test_what_was_said_before_about_a_call_counts_where_the_request_is_silent() -> None:
+    before = v1.ToolCallUpdate(
+        tool_call_id="t", kind="edit", name="Write", locations=[v1.ToolCallLocation(path="x")]
+    )
+    now = v1.ToolCallUpdate(tool_call_id="t", title="Write x")
+    act = act_of_call(now, SETTING, known_call=before)
+    assert (act.kind, act.tool, act.paths) == ("edit", "Write", (f"{ROOT}/x",))
+
+
+@every(
+    ("announced", "asked_input"),
+    [
+        ({"command": "rm x"}, {"command": "ls"}),
+        ({"command": "rm x"}, {"cmd": "ls"}),
+        ({}, {"command": "ls", "cmd": "rm x"}),
+        ({}, {"command": ["ls"], "cmd": "rm x"}),
+    ],
+)
+def test_a_request_takes_no_command_back(announced: dict[str, Any], asked_input: dict[str, Any]) -> None:
+    before = v1.ToolCallUpdate(tool_call_id="t", kind="read", raw_input=announced)
+    now = v1.ToolCallUpdate(tool_call_id="t", kind="execute", raw_input=asked_input)
+    act = act_of_call(now, SETTING, known_call=before)
+    assert act.script is not None
+    assert set(act.script.commands) == {("rm", "x"), ("ls",)}
+    assert act.objection() == "the agent names 2 different commands for it"
+
+
+def test_a_command_that_was_announced_piece_by_piece_is_one() -> None:
+    before = v1.ToolCallUpdate(tool_call_id="t", raw_input={"command": "git comm"})
+    now = v1.ToolCallUpdate(tool_call_id="t", kind="execute", raw_input={"command": "git commit"})
+    act = act_of_call(now, SETTING, known_call=before)
+    assert act.script is not None
+    assert act.script.commands == (("git", "commit"),)
+    assert act.objection() is None
+
+
+@every(
+    ("raw", "paths"),
+    [
+        ({"path": "~/x"}, [f"{HOME}/x"]),
+        ({"path": "$HOME/x"}, [f"{HOME}/x"]),
+        ({"path": "${HOME}/x"}, [f"{HOME}/x"]),
+        ({"path": "file:///etc/pass%77d"}, ["/etc/passwd"]),
+        ({"path": "file://localhost/etc/x"}, ["/etc/x"]),
+        ({"uri": "FILE:///etc/x"}, ["/etc/x"]),
+        ({"fileName": "/etc/x"}, ["/etc/x"]),
+        ({"absolutePath": "~/x"}, [f"{HOME}/x"]),
+        ({"changes": [{"to": {"where": "../x"}}]}, [f"{ROOT}/../x"]),
+        ({"files": [{"path": "/a"}, "/b"]}, ["/a", "/b"]),
+        ({"content": "/not/a/place"}, []),
+        ({"path": "a", "old_string": "/x", "new_string": "/y"}, [f"{ROOT}/a"]),
+    ],
+)
+def test_a_place_counts_however_it_is_written(raw: dict[str, Any], paths: list[str]) -> None:
+    assert sorted(asked(kind="read", raw_input=raw).paths) == paths
+
+
+@every(
+    ("raw", "texts"),
+    [
+        ({"target": ".env"}, [".env"]),
+        ({"a": {"b": ["c", 3, None]}}, ["c"]),
+        ({"description": "x", "command": "ls", "cwd": "."}, []),
+        ({"command": "ls -l", "parsed": [{"words": ["ls", "-l"]}]}, []),
+        ({"deep": [[[[{"x": "y"}]]]]}, ["y"]),
+        ("a text", ["a text"]),
+    ],
+)
+def test_a_text_under_an_unknown_name_is_kept(raw: object, texts: list[str]) -> None:
+    act = asked(kind="read", raw_input=raw)
+    assert list(act.unknown_texts) == texts
+    assert act.is_read is False
+
+
+@every(
+    "raw",
+    [
+        {"a": ["x"] * 100_000},
+        {"a": "x" * 100_000},
+        "x" * 100_000,
+        {"a": json.loads("[" * 100 + '"git push"' + "]" * 100)},
+    ],
+)
+def test_an_input_that_is_too_large_to_be_read_is_doubted(raw: object) -> None:
+    act = asked(kind="other", name="x", raw_input=raw)
+    assert len(act.unknown_texts) <= 256
+    assert sum(map(len, act.unknown_texts)) <= 65_536
+    assert act.doubts == ("its input is too large to be read",)
+    rules = '[[rule]]\ndecision = "deny"\n{}\n[[rule]]\ndecision = "allow"\ntool = "x"\n'
+    assert policy(rules.format('tool = "y"')).decide(act).outcome == "allow"
+    for hidden in ('command = "git push"', 'path = "**/.env"'):
+        assert policy(rules.format(hidden)).decide(act).outcome == "ask"
+
+
+def test_a_read_that_names_no_place_may_be_anything() -> None:
+    assert not asked(kind="read").is_read
+    assert asked(kind="search", raw_input={"pattern": "x"}).is_read
+    assert asked(kind="read", raw_input={"path": "x"}).is_read
+
+
+def test_meta_says_nothing() -> None:
+    act = asked(kind="read", meta={"kind": "execute", "command": "rm", "path": "/x"})
+    assert act.kinds == {"read"}
+    assert act.paths == ()
+    assert act.script is None
+
+
+def test_lent_files_and_terminals_are_kinds_too() -> None:
+    assert act_of_file("write", "/x", SETTING).kinds == {"edit"}
+    assert act_of_file("read", "/x", SETTING).method == "fs/read"
+    assert act_of_file("search", "**/x", SETTING).paths == ()
+    run = act_of_command(["git", "push"], SETTING, cwd=ROOT, variables=["PATH"])
+    assert run.kinds == {"execute"}
+    assert run.method == "terminal"
+    assert str(run.objection()).startswith("the agent sets the variable PATH for it, with which programs may")
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"NODE_OPTIONS": "--require ./x.js"},
+        [{"name": "NODE_OPTIONS", "value": "--require ./x.js"}],
+        ["NODE_OPTIONS=--require ./x.js"],
+    ],
+)
+def test_variables_are_found_where_agents_put_them(env: Any) -> None:
+    act = asked(kind="execute", raw_input={"command": "npm test", "env": env})
+    assert act.variables == ("NODE_OPTIONS=--require ./x.js",)
+    assert "NODE_OPTIONS" in str(act.objection())
+
+
+def test_a_question_without_roots_is_outside() -> None:
+    assert tool("read", "x").is_read
+    assert not act_of_call(
+        v1.ToolCallUpdate(tool_call_id="t", kind="read", locations=[v1.ToolCallLocation(path="/x")]),
+        type(SETTING)(),
+    ).is_read

@@ -1,0 +1,86 @@
+import pytest
+from tests.workspace.policy.count_questions import example_policy
+from tests.workspace.policy.makers import ROOT, command, policy, tool, write
+
+from dragoman_local.workspace.policy.policy import Policy, is_guarded
+from tests.every import every
+
+EXAMPLE: Policy = policy(example_policy())
+EVERYTHING = policy('[[rule]]\ndecision = "allow"\nunreadable = true\n')
+GUARDED = [
+    *(
+        "src/x/.git/config",
+        "src/.git",
+        ".git/hooks/pre-commit",
+        "src/bare/HEAD",
+        "src/r.git/config",
+        "src/.GIT/x",
+    ),
+    *(".husky/pre-commit", ".githooks/x", ".envrc", "src/.envrc", ".gitmodules", ".pre-commit-config.yaml"),
+    *(
+        ".claude/settings.json",
+        ".codex/config.toml",
+        ".gemini/settings.json",
+        ".cursor/mcp.json",
+        ".mcp.json",
+    ),
+    *(".vscode/tasks.json", ".zed/settings.json", "/home/somebody/.bashrc", "/home/somebody/.zshenv"),
+    *(
+        "/home/somebody/.config/fish/config.fish",
+        "/home/somebody/.config/git/config",
+        "/home/somebody/.ssh/config",
+    ),
+]
+FREE = [
+    "src/app.py",
+    "Makefile",
+    "package.json",
+    "src/git/x.py",
+    ".github/workflows/x.yml",
+    ".gitignore",
+    "src/head.py",
+]
+
+
+@every("path", GUARDED)
+def test_files_that_make_commands_run_something_are_not_written_unasked(path: str) -> None:
+    decision = EVERYTHING.decide(tool("edit", path))
+    assert (decision.outcome, decision.rule) == ("ask", "built in")
+    for line in (
+        f"cp x {path}",
+        f"echo x > {path}",
+        f"sed -i s/a/b/ {path}",
+        f"tee -a {path}",
+        f"ln -s {path} y",
+    ):
+        assert EVERYTHING.decide(command(line)).outcome == "ask", line
+    assert EVERYTHING.decide(command(f"cat {path}")).outcome == "allow"
+
+
+@every("path", FREE)
+def test_the_projects_own_files_are_not_guarded(path: str) -> None:
+    assert EVERYTHING.decide(tool("edit", path)).outcome == "allow"
+
+
+def test_the_example_policy_lets_no_agent_make_a_repository_of_its_own() -> None:
+    assert EXAMPLE.decide(write(f"{ROOT}/src/app.py")).outcome == "allow"
+    assert EXAMPLE.decide(write(f"{ROOT}/src/x/.git/config")).outcome == "ask"
+    assert EXAMPLE.decide(command("git status")).outcome == "allow"
+    assert EXAMPLE.decide(command("git status", cwd=f"{ROOT}/src/x")).outcome == "ask"
+    assert EXAMPLE.decide(command("cd src/x && git status")).outcome == "ask"
+
+
+@pytest.mark.parametrize("approve", ["all", "reads", "none"])
+def test_nobody_approves_such_a_write_in_a_persons_place(approve: str) -> None:
+    chosen = policy('[[rule]]\ndecision = "allow"\n', approve=approve)  # type: ignore[arg-type]
+    assert chosen.decide(tool("edit", ".git/config")).outcome == "deny"
+
+
+def test_a_folder_above_the_session_guards_nothing_in_it() -> None:
+    assert not is_guarded("/w/.claude/worktrees/a/x.py", roots=("/w/.claude/worktrees/a",))
+    assert is_guarded("/w/.claude/x.py", roots=("/w/.claude/worktrees/a",))
+
+
+def test_to_git_head_is_a_commit() -> None:
+    assert EVERYTHING.decide(command("git reset HEAD")).outcome == "allow"
+    assert EVERYTHING.decide(command("cp x HEAD")).outcome == "ask"

@@ -1,0 +1,89 @@
+import asyncio
+import re
+
+import pytest
+from tests.workspace.policy.makers import OFFERED, command, option
+from tests.workspace.policy.typist import Terminal, terminal
+
+from dragoman_local.workspace.policy.act_text import render_act
+from dragoman_local.workspace.policy.act_view import view_of
+from dragoman_local.workspace.policy.decision import PolicyDecision
+from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.terminal import TerminalAsker
+
+
+def asked(line: str = "make test") -> PermissionPrompt:
+    act = command(line)
+    decision = PolicyDecision(outcome="ask", rule="built in", why="no rule")
+    return PermissionPrompt(
+        act=act, decision=decision, view=view_of(act), text=render_act(act), options=tuple(OFFERED)
+    )
+
+
+def asker(at: Terminal) -> TerminalAsker:
+    return TerminalAsker(at.lines, write=at.write)
+
+
+async def test_a_number_chooses_an_option() -> None:
+    with terminal("2") as at:
+        assert await asker(at).ask(asked()) == "once"
+    assert "make test" in at.shown
+    assert re.search(r"Asked at \d\d:\d\d\. Choose 1-4, or q to choose nothing: ", at.shown)
+    assert "  2) [allow once] once\n" in at.shown
+    assert "  4) [always reject] never\n" in at.shown
+
+
+async def test_nothing_is_chosen_by_an_empty_line_or_by_words() -> None:
+    with terminal("", "y", "0", "5", "99999999999999999999", "²", "0000019", "3") as at:
+        assert await asker(at).ask(asked()) == "no"
+    assert at.shown.count("That is none of them.") == 7
+
+
+@pytest.mark.parametrize(("lines", "ends"), [(["q"], False), ([], True), (["x"], True)])
+async def test_q_and_the_end_of_input_choose_nothing(lines: list[str], *, ends: bool) -> None:
+    with terminal(*lines, ends=ends) as at:
+        assert await asker(at).ask(asked()) is None
+
+
+async def test_what_an_agent_calls_its_options_cannot_touch_the_terminal() -> None:
+    act = command("make")
+    decision = PolicyDecision(outcome="ask", rule="", why="")
+    options = (option("x", "allow_once", "\x1b[2JNo\n 9) Yes"),)
+    with terminal("1") as at:
+        asking = PermissionPrompt(
+            act=act, decision=decision, view=view_of(command("make")), text="make", options=options
+        )
+        assert await asker(at).ask(asking) == "x"
+    assert "1) [allow once] ␛[2JNo␊ 9) Yes" in at.shown
+
+
+async def test_a_padded_name_makes_no_second_menu() -> None:
+    name = "Yes" + " " * 77 + "2) No, and stop  [reject once]" + "\u00a0" * 200 + "3) x"
+    options = (option("x", "allow_once", name), option("n", "reject_once", "No"))
+    decision = PolicyDecision(outcome="ask", rule="", why="")
+    with terminal("2") as at:
+        asking = PermissionPrompt(
+            act=command("make"),
+            decision=decision,
+            view=view_of(command("make")),
+            text="make",
+            options=options,
+        )
+        assert await asker(at).ask(asking) == "n"
+    menu = [line for line in at.shown.split("\n") if line.startswith("  ")]
+    assert menu == ["  1) [allow once] Yes 2) No, and stop [reject once] 3) x", "  2) [reject] No"]
+
+
+async def test_questions_wait_for_each_other_and_may_be_taken_back() -> None:
+    with terminal() as at:
+        one = asker(at)
+        first = asyncio.create_task(one.ask(asked("make first")))
+        second = asyncio.create_task(one.ask(asked("make second")))
+        await at.until("make first")
+        assert "make second" not in at.shown
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert "no longer asked" in at.shown
+        at.type("2")
+        assert await second == "once"

@@ -1,0 +1,58 @@
+"""What Linux is asked for, tried against the real kernel."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman_local.workspace import kernel
+from tests.every import every
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux alone has this")
+
+
+def test_the_kernel_keeps_a_path_below_its_folder(tmp_path: Path) -> None:
+    if not kernel.can_open_beneath():
+        pytest.skip("this kernel, or a sandbox, does not")
+    (tmp_path / "root/sub").mkdir(parents=True)
+    (tmp_path / "root/up").symlink_to("..")
+    (tmp_path / "root/all").symlink_to("/")
+    (tmp_path / "root/in").symlink_to("sub")
+    root = os.open(tmp_path / "root", os.O_RDONLY)
+    try:
+        for path, place in (("sub", "sub"), ("in", "sub"), (".", ""), ("sub/..", "")):
+            fd = kernel.open_beneath(root, path)
+            assert Path(kernel.location(fd)) == tmp_path / "root" / place
+            assert not os.get_inheritable(fd)
+            os.close(fd)
+        for path in ("..", "up", "all", "/", "sub/../.."):
+            with pytest.raises(OSError) as caught:  # noqa: PT011
+                kernel.open_beneath(root, path)
+            assert caught.value.errno == errno.EXDEV
+    finally:
+        os.close(root)
+
+
+def test_magic_links_are_not_followed() -> None:
+    if not kernel.can_open_beneath():
+        pytest.skip("this kernel, or a sandbox, does not")
+    root = os.open("/", os.O_RDONLY)
+    try:
+        with pytest.raises(OSError) as caught:  # noqa: PT011
+            kernel.open_beneath(root, "proc/self/root")
+        assert caught.value.errno in (errno.ELOOP, errno.EXDEV)
+    finally:
+        os.close(root)
+
+
+@every(("path", "expected"), [("/proc", True), ("/sys", True), ("/", False), ("/tmp", False)])
+def test_files_that_the_kernel_makes_up_are_told_from_files(path: str, expected: bool) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        assert kernel.is_kernel_made(fd) is expected
+    finally:
+        os.close(fd)

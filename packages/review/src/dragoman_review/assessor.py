@@ -1,0 +1,115 @@
+"""Judges proposals of any size by the reviewer's rules: in a worker process, one after the other, in time.
+
+Never raises for what a proposal holds, and never holds up the loop: a text that takes too long costs its own
+judgement. The worker is started when it is needed, and ended when it was not for a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from dragoman_review.programs import ToolFailed
+from dragoman_review.risks import (
+    LARGEST,
+    Proposal,
+    RiskJudgement,
+    at_once,
+    join_risks,
+    judgement_failed,
+    looks_of,
+    path_risks,
+    risks_in,
+)
+
+if TYPE_CHECKING:
+    from dragoman_review.inspectors import Inspector
+
+DEADLINE = 30.0
+"""Seconds for one text. A megabyte of Python takes five and what people write a hundredth of one; but nobody
+waits for it, and a machine that has much to do takes its time."""
+
+WAITING = 32
+"""Proposals that may wait for the worker; what comes on top is not judged."""
+
+IDLE = 60.0
+"""Seconds after which a worker that has nothing to do is ended."""
+
+
+class Assessor:
+    """Owned by a loop. Constructing one starts nothing; `aclose` leaves nothing behind."""
+
+    def __init__(self, *, deadline: float = DEADLINE) -> None:
+        self._deadline = deadline
+        self._inspector: Inspector | None = None
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._ending: asyncio.Task[None] | None = None
+
+    async def judge(self, proposal: Proposal) -> RiskJudgement:
+        if proposal.size > LARGEST:
+            return judgement_failed("it is too large")
+        judgement = at_once(proposal)
+        if judgement is not None:
+            return judgement
+        if self._waiting >= WAITING:
+            return judgement_failed("too much is waiting for the rules")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await self._judge(proposal)
+        finally:
+            self._waiting -= 1
+
+    async def _judge(self, proposal: Proposal) -> RiskJudgement:
+        inspector = self._start_inspector()
+        risks = [*path_risks(proposal)]
+        failures: list[str] = []
+        inspected_count, why = 0, ""
+        for look in looks_of(proposal):
+            path, text = look.source.path, look.source.text
+            try:
+                answer = await inspector.inspect(path, text, has_ruff=False, longest=look.longest)
+            except ToolFailed as error:
+                failures.append("a command" if look.is_command else path)
+                why = error.why
+                continue
+            except asyncio.CancelledError:
+                await inspector.aclose()  # it still works on our text, and the next answer would be ours
+                raise
+            inspected_count += 1
+            risks += risks_in(look, answer.findings)
+        self._rest()
+        if failures and not inspected_count:
+            return judgement_failed(f"the rules {why}")
+        return join_risks(risks, [f"Not judged: {', '.join(failures)}."] if failures else [])
+
+    def _start_inspector(self) -> Inspector:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._inspector is None:
+            from dragoman_review.inspectors import own_inspector
+
+            self._inspector = own_inspector(deadline=self._deadline)
+        return self._inspector
+
+    def _rest(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(IDLE, self._end)
+
+    def _end(self) -> None:
+        self._ending = asyncio.get_running_loop().create_task(self._end_worker(), name="assessor")
+
+    async def _end_worker(self) -> None:
+        async with self._turn:  # whoever comes meanwhile waits, and starts a new one
+            inspector, self._inspector = self._inspector, None
+            if inspector is not None:
+                await inspector.aclose()
+
+    async def aclose(self) -> None:
+        """End the worker. No judgement may be under way."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._ending is not None:
+            await asyncio.wait([self._ending])
+        await self._end_worker()

@@ -1,0 +1,82 @@
+"""Everything that can be found in one text without a tool of others: one function of values. Pure.
+
+It may take long, for rules that users wrote or texts that machines wrote; whoever calls it sees to that.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from dragoman_review.catalogue import PYTHON_RULES
+from dragoman_review.finding import Finding
+from dragoman_review.languages import language_of
+from dragoman_review.lexer import LexicalSpans
+from dragoman_review.python_ast import python_findings
+from dragoman_review.rules import ReviewRule
+from dragoman_review.structure import StructureFailed, structural_findings
+from dragoman_review.text_edits import TextLines
+from dragoman_review.text_rules import text_findings
+from dragoman_review.whole_text import whole_text_findings
+from dragoman_review.worker_messages import LONGEST_LINE
+
+
+class Inspection(NamedTuple):
+    """What was found in one text, and what could not be looked for."""
+
+    findings: list[Finding]
+    failures: list[str]
+
+
+def inspect(
+    path: str, text: str, rules: Sequence[ReviewRule], *, has_ruff: bool, longest: int = LONGEST_LINE
+) -> Inspection:
+    """Look through one text. Never raises, whatever the text is."""
+    language = language_of(path, text)
+    lines = TextLines(text)
+    relevant_rules = [rule for rule in rules if rule.holds_for(language) and _concerns(rule, path)]
+    spans = LexicalSpans(text, language)
+    findings = [
+        *whole_text_findings(path, lines, language),
+        *text_findings(path, lines, spans, language, relevant_rules, longest=longest),
+    ]
+    failures: list[str] = []
+    if language == "python":
+        try:
+            findings += python_findings(path, lines, PYTHON_RULES, has_ruff=has_ruff)
+        except RecursionError:
+            failures.append("it is nested too deeply for the rules about Python")
+    try:
+        findings += structural_findings(path, lines, language, relevant_rules)
+    except StructureFailed as error:
+        failures.append(f"ast-grep: {error}")
+    return Inspection(list(_unique(findings)), failures)
+
+
+def _unique(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Each thing once: patterns of a rule may match at one place."""
+    places: set[tuple[str, int, int]] = set()
+    for finding in findings:
+        place = (finding.rule, finding.place.line, finding.place.column)
+        if place not in places:
+            places.add(place)
+            yield finding
+
+
+def _concerns(rule: ReviewRule, path: str) -> bool:
+    if rule.paths and not _is_any(rule.paths, path):
+        return False
+    return not (rule.not_paths and _is_any(rule.not_paths, path))
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_any(patterns: tuple[str, ...], path: str) -> bool:
+    """Whether a path fits one of some patterns: `*` also stands for `/`, and a leading `**/` for nothing."""
+    path = path.replace("\\", "/")
+    return any(
+        fnmatch.fnmatchcase(path, pattern)
+        or fnmatch.fnmatchcase(f"/{path}", f"*/{pattern.removeprefix('**/')}")
+        for pattern in patterns
+    )

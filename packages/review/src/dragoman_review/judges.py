@@ -1,0 +1,13 @@
+"""All that judges a text, in one place: our own workers and rules, ruff and oxlint.
+
+The engine loads this when the first text comes: without one, to load it would take longer than the review.
+"""
+
+from __future__ import annotations
+
+from dragoman_review.inspectors import Inspector
+from dragoman_review.oxlint import oxlint_findings
+from dragoman_review.ruff import ruff_findings_of_many
+from dragoman_review.rules import all_rules
+
+__all__ = ["Inspector", "all_rules", "oxlint_findings", "ruff_findings_of_many"]

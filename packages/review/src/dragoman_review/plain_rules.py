@@ -1,0 +1,35 @@
+"""The rules that need no grammar and no worker: patterns over lines, for what is judged while somebody waits.
+
+Loading them takes a tenth of a second; `risks` does it when the first proposal is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dragoman_review.finding import Finding, Severity
+from dragoman_review.languages import language_of
+from dragoman_review.lexer import LexicalSpans
+from dragoman_review.rules import own_rules
+from dragoman_review.source import ReviewSource
+from dragoman_review.text_edits import TextLines
+from dragoman_review.text_rules import text_findings
+
+
+class PlainRules:
+    """Our own rules that are patterns."""
+
+    def __init__(self) -> None:
+        self._rules = tuple(rule for rule in own_rules() if rule.pattern is not None)
+        self._when_run = {rule.id: rule.when_run for rule in self._rules if rule.when_run is not None}
+
+    def findings(self, source: ReviewSource, *, longest: int) -> Iterator[Finding]:
+        """What they find in a text; lines count up to `longest` characters."""
+        path, text = source.path, source.text
+        language = language_of(path, text)
+        spans = LexicalSpans(text, language)
+        yield from text_findings(path, TextLines(text), spans, language, self._rules, longest=longest)
+
+    def severity_when_run(self, rule: str, severity: Severity) -> Severity:
+        """The severity of a finding in a command that is about to be run."""
+        return self._when_run.get(rule, severity)

@@ -1,0 +1,35 @@
+"""The rules that a project brings for its reviews, or that somebody names.
+
+Apart from the catalogue, which loads every rule of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from dragoman_review.places import RULES
+from dragoman_review.rules import BadRule, ReviewRule, read_rules
+from dragoman_review.structure import refusal
+
+
+def load_rules(path: Path) -> tuple[ReviewRule, ...]:
+    """The rules of a file or folder. Raises `BadRule`."""
+    if not path.exists():
+        raise BadRule(str(path), "there is no such file or folder")
+    rules = read_rules(path)
+    for rule in rules:
+        if (why := refusal(rule)) is not None:
+            raise BadRule(f"{path} ({rule.id})", why)
+    return rules
+
+
+def project_rules(root: Path) -> tuple[ReviewRule, ...]:
+    """The rules that a project brings in `.dragoman/rules`; none if it has no such folder."""
+    folder = root / RULES
+    return load_rules(folder) if folder.is_dir() else ()
+
+
+def chosen_rules(root: Path, names: Iterable[str]) -> tuple[ReviewRule, ...]:
+    """The rules that a project brings, and those of files and folders that somebody named."""
+    return (*project_rules(root), *(rule for name in names for rule in load_rules(Path(name))))

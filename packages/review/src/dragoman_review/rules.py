@@ -1,0 +1,239 @@
+"""Rules as data: what a rule says, and reading it from TOML.
+
+A rule is either a regular expression (`pattern`) or a shape of the program (`match`, in the words of
+ast-grep). Our own rules are written the same way as those of users and have no other rights. A mistake in a
+rule names the file, the rule and what would be right; no rule is dropped in silence.
+
+Pure but for `read_rules` and `own_rules`, which read files.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.decoders import convert
+from dragoman.errors import LocalMistake
+from dragoman_review.finding import Severity
+from dragoman_review.languages import LANGUAGES
+
+_ID = re.compile(r"[a-z0-9]+(?:[-./_][a-z0-9]+)*")
+_GROUP = re.compile(r"\\g<(\w+)>|\\(\d+)")
+_DATA = Path(__file__).parent / "data"
+
+Where = Literal["anywhere", "code", "comment", "string"]
+
+
+class BadRule(LocalMistake):
+    """A rule, or the file that it stands in, makes no sense."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(f"{where}: {why}")
+        self.where = where
+        self.why = why
+
+
+class ReviewRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rule. What the fields mean to whoever writes one is in docs/review.md."""
+
+    id: str
+    title: str
+    why: str
+    severity: Severity
+    when_run: Severity | None = None
+    """How bad it is in a command that is about to be run, if that differs from a file that is kept."""
+    languages: tuple[str, ...] = ()
+    """Empty for every language, also for none that we know."""
+    paths: tuple[str, ...] = ()
+    not_paths: tuple[str, ...] = ()
+    fix: str | None = None
+    fix_title: str = ""
+    safe: bool = False
+
+    pattern: str | None = None
+    where: Where = "anywhere"
+    unless: str | None = None
+    """A pattern; a line that it is found in is not reported."""
+    unless_in_text: str | None = None
+    """A pattern; of a text that it is found in, anywhere, nothing is reported."""
+    needs: str | None = None
+    """A pattern that is found wherever `pattern` is, and fails sooner: a window without it is not tried."""
+    ignore_case: bool = False
+    keywords: tuple[str, ...] = ()
+    """In lower case. The pattern is tried only on lines with one of these and the three lines after each:
+    that is few lines of most texts, and none of many."""
+    spans_lines: bool = False
+    """Whether the pattern may reach over many lines: then the keywords only say whether the text is tried
+    at all.
+    """
+    beyond_ascii: bool = False
+    """Whether the pattern can be found only in a text that is not plain ASCII."""
+    entropy: float = 0.0
+    """Bits a character that the group `secret` must have. More than 0 makes the rule one about secrets."""
+
+    match: str | tuple[str, ...] | dict[str, Any] | None = None
+    constraints: dict[str, Any] = {}
+    """What the variables of `match` must be like, in the words of ast-grep."""
+
+    hits: tuple[str, ...] = ()
+    """Texts in which the rule must find something."""
+    misses: tuple[str, ...] = ()
+    """Texts, much like them, in which it must not."""
+
+    def holds_for(self, language: str | None) -> bool:
+        return not self.languages or language in self.languages
+
+
+class _RuleFile(Struct, frozen=True, forbid_unknown_fields=True):
+    rule: tuple[dict[str, Any], ...] = ()
+
+
+def rule_anchor(rule: str) -> str:
+    """Where a rule is explained on the page of all rules."""
+    return rule.replace("/", "-").replace(".", "-")
+
+
+@functools.cache
+def own_rules() -> tuple[ReviewRule, ...]:
+    """The rules that come with the package."""
+    paths = sorted(_DATA.glob("rules-*.toml"))
+    return tuple(
+        rule for path in paths for rule in parse_rules(path.read_text("utf-8"), str(path), is_ours=True)
+    )
+
+
+def read_rules(path: Path) -> tuple[ReviewRule, ...]:
+    """The rules of a file, or of every `.toml` file of a folder."""
+    if path.is_dir():
+        rules = tuple(rule for file in sorted(path.glob("*.toml")) for rule in read_rules(file))
+    else:
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadRule(str(path), f"cannot be read: {error}") from None
+        rules = parse_rules(text, str(path))
+    _refuse_twins(rules, str(path))
+    return rules
+
+
+def parse_rules(text: str, where: str, *, is_ours: bool = False) -> tuple[ReviewRule, ...]:
+    """The rules of a TOML text; `where` is what mistakes are reported of.
+
+    Ours are checked by our tests: to compile every pattern takes longer than a review of a few files.
+    """
+    try:
+        file = convert(tomllib.loads(text), _RuleFile)
+    except tomllib.TOMLDecodeError as error:
+        raise BadRule(where, f"is no TOML: {error}") from None
+    except msgspec.ValidationError as error:
+        raise BadRule(where, f"{error}; rules are tables [[rule]]") from None
+    return tuple(
+        _read_rule(table, f"{where}, rule {number}", is_ours=is_ours)
+        for number, table in enumerate(file.rule, 1)
+    )
+
+
+def _read_rule(table: dict[str, Any], where: str, *, is_ours: bool) -> ReviewRule:
+    if isinstance(table.get("id"), str):
+        where = f"{where} ({table['id']})"
+    # One language, path or example needs no brackets.
+    for field in ("languages", "paths", "not_paths", "keywords", "hits", "misses"):
+        if isinstance(table.get(field), str):
+            table = {**table, field: [table[field]]}
+    try:
+        rule = convert(table, ReviewRule)
+    except msgspec.ValidationError as error:
+        raise BadRule(where, str(error)) from None
+    for why in () if is_ours else _objections(rule):
+        raise BadRule(where, why)
+    return rule
+
+
+def _objections(rule: ReviewRule) -> Iterator[str]:
+    if not _ID.fullmatch(rule.id):
+        yield "an id is made of small letters, digits and - . / _, such as team/no-print"
+    if not rule.title or not rule.why:
+        yield "title and why must not be empty"
+    if (rule.pattern is None) == (rule.match is None):
+        yield "a rule has either a pattern (a regular expression) or a match (of ast-grep)"
+    if unknown := sorted(set(rule.languages) - LANGUAGES):
+        yield f"unknown language {', '.join(unknown)}; known are {', '.join(sorted(LANGUAGES))}"
+    yield from _text_objections(rule) if rule.pattern is not None else _match_objections(rule)
+
+
+def _text_objections(rule: ReviewRule) -> Iterator[str]:
+    if rule.constraints:
+        yield "constraints belong to match, not to pattern"
+    for field, text in (
+        ("pattern", rule.pattern),
+        ("unless", rule.unless),
+        ("unless_in_text", rule.unless_in_text),
+        ("needs", rule.needs),
+    ):
+        try:
+            pattern = re.compile(text or "")
+        except (re.error, OverflowError, RecursionError) as error:
+            yield f"{field} is no regular expression: {error}"
+            return
+        if field == "pattern":
+            if pattern.match(""):
+                yield "the pattern matches nothing at all, and would be found everywhere"
+            if rule.entropy and "secret" not in pattern.groupindex:
+                yield "entropy needs a group (?P<secret>…) in the pattern"
+            yield from _fix_objections(rule, pattern)
+
+
+def _fix_objections(rule: ReviewRule, pattern: re.Pattern[str]) -> Iterator[str]:
+    for match in _GROUP.finditer(rule.fix or ""):
+        name, number = match[1], match[2]
+        if (name and name not in pattern.groupindex and not name.isdigit()) or (
+            (number or name or "").isdigit() and int(number or name) > pattern.groups
+        ):
+            yield f"the fix names the group {match[0]}, which the pattern has not"
+
+
+def _match_objections(rule: ReviewRule) -> Iterator[str]:
+    if not rule.languages:
+        yield "a match needs languages: a shape means nothing without a grammar"
+    if rule.where != "anywhere" or rule.unless or rule.needs or rule.ignore_case or rule.entropy:
+        yield "where, unless, needs, ignore_case and entropy belong to pattern, not to match"
+    if rule.unless_in_text:
+        yield "unless_in_text belongs to pattern, not to match"
+    if rule.beyond_ascii:
+        yield "beyond_ascii belongs to pattern, not to match"
+
+
+def _refuse_twins(rules: Sequence[ReviewRule], where: str) -> None:
+    ids: set[str] = set()
+    for rule in rules:
+        if rule.id in ids:
+            raise BadRule(where, f"there are two rules {rule.id}")
+        ids.add(rule.id)
+
+
+_SECRETS = _DATA / "rules-secrets.toml"
+
+
+@functools.cache
+def _own_secret_rules() -> tuple[ReviewRule, ...]:
+    return parse_rules(_SECRETS.read_text("utf-8"), str(_SECRETS), is_ours=True)
+
+
+def secret_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
+    """The rules that find secrets: all of ours, which stand in one file, and those of others. A rule of the
+    same id does not take the place of ours here: nobody can make a secret readable.
+    """
+    ours = _own_secret_rules()
+    return (*ours, *(rule for rule in more if rule.entropy > 0 and rule not in ours))
+
+
+def all_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
+    """Ours and others'; a rule of the same id takes the place of ours."""
+    return tuple({rule.id: rule for rule in (*own_rules(), *more)}.values())

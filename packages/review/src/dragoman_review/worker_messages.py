@@ -1,0 +1,37 @@
+"""What the review and its worker processes say to each other, one JSON text a line.
+
+Apart from the worker, so that the review itself does not load what only workers need.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from dragoman_review.finding import Finding
+from dragoman_review.rules import ReviewRule
+
+LONGEST_LINE = 2_000
+"""Characters of a line that a person may have written; beyond that it is minified or data."""
+
+
+class WorkerSetup(Struct, frozen=True, kw_only=True):
+    """The first message to a worker: rules and deadline."""
+
+    rules: tuple[ReviewRule, ...]
+    deadline: float
+
+
+class WorkerRequest(Struct, frozen=True, kw_only=True):
+    """One text to look through."""
+
+    path: str
+    text: str
+    has_ruff: bool
+    longest: int = LONGEST_LINE
+
+
+class WorkerAnswer(Struct, frozen=True, kw_only=True):
+    """What was found."""
+
+    findings: list[Finding]
+    failures: list[str]

@@ -1,0 +1,135 @@
+"""Every quirk with the transcript that shows it: what the peer says, and what the other side hears.
+
+The first line of a transcript names its quirk, what the `peer` is, and the `recording` of the program itself,
+empty if there is none. Any other line is a frame, who says it, and what is `heard` on the other side if not
+the same. Recordings of the programs themselves are looked through too, where they stand beside the
+repository.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.dialect import EdgeSettings, Ledger, Position, Translator
+from dragoman.dialect.edge import Edge
+from dragoman.dialect.quirks.edge import QUIRKS, Quirks, quirks_of
+from tests.every import every
+from tests.interop.recordings import ELSEWHERE, conversations
+
+ROOT = Path(__file__).parents[5]
+GOLDEN = ROOT / "tests" / "golden" / "quirks"
+PAGE = ROOT / "docs" / "dialects" / "quirks.md"
+
+
+def story(title: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    about, *lines = [json.loads(text) for text in (GOLDEN / f"{title}.ndjson").read_text().splitlines()]
+    return about, lines
+
+
+def quirky(position: Position) -> Translator:
+    ledger = Ledger()
+    return Translator([Quirks(position, EdgeSettings(), ledger)], ledger, on_mistake=_raise)
+
+
+def alone(title: str) -> Translator:
+    """With one quirk: another one of the same peer may let it see what it does not ask for itself."""
+    ledger = Ledger()
+    (quirk,) = [quirk for quirk in QUIRKS if quirk.title == title]
+    return Translator([quirk(EdgeSettings(), ledger)], ledger, on_mistake=_raise)
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def carried(translator: Translator, block: bytes, *, from_peer: bool) -> bytes:
+    if from_peer:
+        return translator.from_peer(block).inside
+    return translator.from_inside(block).peer
+
+
+TITLES = [quirk.title for quirk in QUIRKS]
+
+
+@every("is_alone", [False, True], ids=["all", "alone"])
+@every("title", TITLES)
+def test_what_the_transcript_shows_is_repaired_and_nothing_else(title: str, is_alone: bool) -> None:
+    about, lines = story(title)
+    translator = alone(title) if is_alone else quirky(about["peer"])
+    for line in lines:
+        block = json.dumps(line["frame"]).encode() + b"\n"
+        heard = carried(translator, block, from_peer=line["by"] == about["peer"])
+        if "heard" in line:
+            assert heard != block, "not repaired; of updates a quirk sees only those of its SIGNS_FROM_PEER"
+            assert [json.loads(text) for text in heard.splitlines()] == line["heard"]
+        else:
+            assert heard == block
+    (entry,) = translator.ledger.entries
+    changed = sum("heard" in line for line in lines)
+    assert (entry.outcome, entry.dialect, entry.count) == ("repaired", "quirks", changed)
+    assert f"`{entry.what}`" in PAGE.read_text(), f"{PAGE} does not say what the ledger calls it"
+
+
+@every("title", TITLES)
+def test_a_peer_of_another_name_is_left_alone(title: str) -> None:
+    about, lines = story(title)
+    translator = quirky(about["peer"])
+    text = json.dumps([line["frame"] for line in lines])
+    name = next(
+        info["name"]
+        for line in lines[:2]
+        for info in [line["frame"].get("params", line["frame"].get("result")).get(f"{about['peer']}Info")]
+        if info
+    )
+    for line, frame in zip(lines, json.loads(text.replace(name, "nobody-known")), strict=True):
+        block = json.dumps(frame).encode() + b"\n"
+        assert carried(translator, block, from_peer=line["by"] == about["peer"]) == block
+    assert translator.ledger.entries == []
+    assert [type(edge) for edge in translator.edges] == [Edge]
+
+
+RECORDED = [(title, about["recording"]) for title in TITLES if (about := story(title)[0])["recording"]]
+
+
+@pytest.mark.parametrize(("title", "recording"), RECORDED)
+def test_the_program_itself_shows_it(title: str, recording: str) -> None:
+    if not (ELSEWHERE / recording).exists():
+        pytest.skip("the recordings of other people's programs are not beside the repository")
+    what: set[str] = set()
+    for conversation in conversations(ELSEWHERE / recording):
+        translator = quirky("agent")
+        for frame in conversation.frames:
+            carried(translator, frame.raw + b"\n", from_peer=frame.to == "client")
+        what |= {entry.what for entry in translator.ledger.entries}
+    _, lines = story(title)
+    shown = quirky("agent")
+    for line in lines:
+        carried(shown, json.dumps(line["frame"]).encode() + b"\n", from_peer=line["by"] == "agent")
+    assert {entry.what for entry in shown.ledger.entries} <= what
+
+
+def test_names_are_whole_names() -> None:
+    assert [quirk.title for quirk in quirks_of("codex-acp", "agent")] == ["unannounced"]
+    assert quirks_of("some-codex-acp", "agent") == []
+    assert quirks_of("gemini-cli", "client") == []
+    assert quirks_of("", "agent") == []
+
+
+def test_text_of_a_quirky_agent_passes_undecoded() -> None:
+    translator = quirky("agent")
+    _, lines = story("line-zero")
+    for line in lines[:2]:
+        carried(translator, json.dumps(line["frame"]).encode() + b"\n", from_peer=line["by"] == "agent")
+    update = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hm"}}'
+    block = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}\n' % update
+    whole = block * 3
+    assert translator.from_peer(whole).inside is whole
+
+
+def test_the_page_lists_every_quirk() -> None:
+    page = PAGE.read_text()
+    assert [title for title in TITLES if f"`{title}`" not in page] == [], f"not in {PAGE}"
+    stories = sorted(path.stem for path in GOLDEN.glob("*.ndjson"))
+    assert stories == sorted(TITLES), "tests/golden/quirks and QUIRKS of dialect/quirks/edge.py differ"

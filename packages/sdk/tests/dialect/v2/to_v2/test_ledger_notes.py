@@ -1,0 +1,54 @@
+"""The ledger's words about a v2 client before a v1 agent: all used, and all in the documentation."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from dragoman.dialect.ledger import LedgerNote
+from dragoman.dialect.v2.to_v2 import ledger_notes
+from dragoman.dialect.v2.to_v2.ledger_notes import LEDGER_NOTES
+
+ROOT = Path(__file__).parents[6]
+PAGE = ROOT / "docs" / "dialects" / "v2.md"
+PACKAGE = Path(ledger_notes.__file__).parents[1]
+HEADING = "### What is lost and repaired before a v1 agent"
+
+Row = tuple[str, str, str]
+
+OUTCOMES = {"note_loss": "lost", "note_repair": "repaired"}
+
+
+def said(file: str, *functions: str) -> set[Row]:
+    """What a module of values in v1 tells, or some functions of it."""
+    tree = ast.parse((PACKAGE / "to_v1" / file).read_text("utf-8"))
+    tops = [node for node in tree.body if not functions or getattr(node, "name", "") in functions]
+    calls = [node for top in tops for node in ast.walk(top) if isinstance(node, ast.Call)]
+    found = set()
+    for call in calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in OUTCOMES:
+            what, action = [node.value for node in call.args if isinstance(node, ast.Constant)]
+            found.add((OUTCOMES[call.func.attr], str(what), str(action)))
+    return found
+
+
+def test_the_page_lists_exactly_what_the_ledger_may_say() -> None:
+    _, part = PAGE.read_text("utf-8").split(HEADING)
+    part = re.split(r"(?m)^##", part)[0]
+    rows = re.findall(r"^\| (lost|repaired) \| (.+) \| (.+) \|$", part, re.MULTILINE)
+    ours = {tuple(note) for note in LEDGER_NOTES}
+    assert set(rows) == ours | said("content.py") | said("fields.py") | said("permission.py", "outcome")
+    assert len(rows) == len(set(rows))
+
+
+def test_every_remark_is_made_somewhere() -> None:
+    files = [*PACKAGE.glob("client*.py"), *(PACKAGE / "to_v2").glob("*.py")]
+    trees = [ast.parse(file.read_text("utf-8")) for file in files if file.name != "remarks.py"]
+    used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    known = {name for name, value in vars(ledger_notes).items() if isinstance(value, LedgerNote)}
+    assert known - used == set()
+
+
+def test_no_two_remarks_are_about_the_same() -> None:
+    assert len({remark.what for remark in LEDGER_NOTES}) == len(LEDGER_NOTES) > 30
