@@ -125,8 +125,9 @@ quick: $(READY_PY) bytecode
 
 # Everything at once: what is installed comes over the network, and meanwhile the types are checked, which takes a
 # processor. They give way to the tests, which leave some of it while they wait for their processes.
+# `make test BOX=check` tests one box.
 test:
-	@$(MAKE) --no-print-directory -j 6 check-format check-lint check-types check-tests check-cluster \
+	@$(MAKE) --no-print-directory -j 6 check-format check-lint $(if $(BOX),,check-types check-cluster) check-tests \
 	    || { echo "what failed is named above, between the tests, behind ***"; exit 1; }
 
 # The same with the tests that are marked `slow`, and with long schedules: for releases, and by hand after a change of
@@ -177,7 +178,7 @@ build/ready/compiled: $(filter-out examples/%,$(SOURCES))
 
 check-tests: setup bytecode
 	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py --workers $(WORKERS) \
-	    $(WAITING:%=--ignore=%) $(ARGS)
+	    $(WAITING:%=--ignore=%) $(if $(BOX),packages/$(BOX)/tests) $(ARGS)
 
 # The cluster's tests mostly wait, beside everything else; what little they need they get at once, where that is
 # permitted, so that they see the delays of the cluster and not those of the machine.

@@ -7,13 +7,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from dragoman.testing.pace import patience
-
-SOURCE = Path(__file__).parent.parent / "src" / "dragoman"
+from tests.boxes import modules
 
 BUILTIN = {"dict", "list", "str", "int", "object", "Raw", "msgspec", "None"}
 """Types of which msgspec keeps no table."""
@@ -71,8 +69,8 @@ BUILDS = re.compile(r"msgspec.*(?:Decoder|convert)|(?:json|msgpack)\.(?:decode|D
 
 def test_no_module_builds_a_decoder_by_itself() -> None:
     found = [
-        f"{path.relative_to(SOURCE)}:{line}"
-        for path in SOURCE.rglob("*.py")
+        f"{module}:{line}"
+        for module, path in modules()
         if path.name != "decoders.py" and BUILDS.search(text := path.read_text("utf-8"))
         for line in _own_decoders(ast.parse(text))
     ]

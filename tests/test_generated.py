@@ -18,7 +18,7 @@ def test_the_generated_schema_is_fresh() -> None:
 
 
 @pytest.mark.skipif(
-    not (ROOT / "web").is_dir(), reason="the sources of the page are not part of this archive"
+    not (ROOT / "packages/hub/web").is_dir(), reason="the sources of the page are not part of this archive"
 )
 def test_the_page_has_the_terminals_table_of_characters() -> None:
     generator = ROOT / "tools" / "generate_characters.py"

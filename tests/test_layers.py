@@ -1,8 +1,9 @@
-"""Who may import whom: the table of ARCHITECTURE.md, enforced.
+"""Who may import whom: the tables of ARCHITECTURE.md, enforced.
 
-The table is data; changing it takes an ADR. A room is a module or package directly under `dragoman`;
-`face` stands for `dragoman/__init__.py`, which is what `from dragoman import Agent` goes through.
-Imports inside functions and literal `import_module` calls count: late is not invisible.
+The tables are data; changing them takes an ADR. Boxes are in `tests/boxes.py`. A room is a folder below the
+package of a box, or a module directly below `dragoman`; `face` stands for `dragoman/__init__.py`, which is
+what `from dragoman import Agent` goes through. Imports inside functions and literal `import_module` calls
+count: late is not invisible.
 """
 
 import ast
@@ -12,14 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.boxes import ROOMS_WITHIN, box_of, modules, room_folders
 from tests.every import every
 
-SOURCE = Path(__file__).parent.parent / "src" / "dragoman"
-
-LIBRARY = frozenset(
-    {"errors", "system", "wire", "schema", "core", "dialect", "transport", "journal", "runtime", "workspace"}
-    | {"sdk", "secrets"}
-)
+LIBRARY = frozenset({"errors", "wire", "schema", "core", "dialect", "transport", "runtime", "sdk"})
+LOCAL = frozenset({"system", "secrets", "journal", "workspace", "known"})
 # What people outside write against: the face, and the messages and errors its handlers meet.
 PUBLIC = frozenset({"face", "schema", "errors"})
 
@@ -38,26 +36,28 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "runtime": frozenset({"errors", "wire", "core", "transport"}),
     "text": frozenset({"errors"}),
     "workspace": frozenset({"errors", "system", "schema", "transport", "text", "secrets"}),
-    "sdk": LIBRARY - {"sdk"},
+    "interpreter": frozenset({"errors", "wire", "schema", "dialect", "runtime", "journal", "workspace"}),
+    "sdk": LIBRARY - {"sdk"} | {"interpreter"},
     "blocking": frozenset({"errors", "runtime", "sdk"}),
-    "review": frozenset({"errors", "system", "text", "secrets"}),
-    "hub": LIBRARY | {"review", "text"},
-    "remote": LIBRARY | {"hub"},
-    "check": frozenset({"errors", "wire", "schema", "transport", "text"}),
-    "trace": frozenset(
-        {"errors", "wire", "schema", "transport", "runtime", "journal", "dialect", "text", "secrets"}
-    ),
     "testing": LIBRARY,
-    "agents": PUBLIC | {"review", "text", "secrets"},
+    "known": LIBRARY | {"system", "secrets"},
+    "kit": LIBRARY | {"system", "journal", "workspace"},
+    "contracts": frozenset({"errors", "wire", "journal", "testing"}),
+    "review": frozenset({"errors", "system", "text", "secrets"}),
+    "nats": frozenset({"errors", "journal"}),
+    "hub": LIBRARY | LOCAL | {"kit", "nats", "review", "text"},
+    "remote": LIBRARY | LOCAL | {"hub"},
+    "check": frozenset({"errors", "wire", "schema", "transport", "text"}),
+    "trace": frozenset({"errors", "wire", "transport", "runtime", "journal", "text", "secrets"}),
+    "agents": PUBLIC | {"review", "text"},
     "tui": PUBLIC | {"text"},
     "web": PUBLIC,
-    "apps": PUBLIC
-    | {"text", "sdk", "workspace", "journal", "dialect", "tui"}
-    | {"transport", "review", "system", "wire", "secrets"},
+    "apps": PUBLIC | LOCAL | {"text", "sdk", "dialect", "tui", "transport", "review", "wire"},
     "cli": PUBLIC
+    | LOCAL
     | {"agents", "apps", "web", "transport", "hub", "check", "trace", "testing", "remote"}
-    | {"sdk", "workspace", "journal", "review", "dialect", "system", "text"},
-    "face": LIBRARY,
+    | {"sdk", "kit", "interpreter", "nats", "review", "dialect", "text"},
+    "face": LIBRARY | {"kit"},
     "__main__": frozenset({"cli"}),
 }
 
@@ -87,9 +87,11 @@ PURE_PARTS = {"dragoman_hub.session": frozenset({"errors", "wire", "schema", "de
 # msgspec is everyone's; each other distribution is imported in one room.
 THIRD_PARTY: dict[str, frozenset[str]] = {
     "transport": frozenset({"httpx2", "websockets"}),
-    "journal": frozenset({"cryptography", "keyring", "nats"}),
+    "journal": frozenset({"cryptography", "keyring"}),
+    "nats": frozenset({"nats"}),
     "runtime": frozenset({"uvloop"}),
-    "sdk": frozenset({"acp", "anyio", "mcp", "mcp_types"}),
+    "sdk": frozenset({"acp"}),
+    "kit": frozenset({"anyio", "mcp", "mcp_types"}),
     "hub": frozenset({"cryptography", "opentelemetry", "uvicorn"}),
     "check": frozenset({"jsonschema_rs"}),
     "testing": frozenset({"hypothesis", "pytest"}),
@@ -190,8 +192,11 @@ class Imports(ast.NodeVisitor):
 
 
 def room_of(module: str) -> str:
-    """`dragoman.wire.frame` lives in wire; `dragoman` and what it exports is the face."""
-    name = module.split(".")[1] if "." in module else "face"
+    """`dragoman.wire.frame` is in wire; `dragoman` and what it exports is the face."""
+    box, parts = box_of(module), module.split(".")
+    if box in ROOMS_WITHIN:
+        return parts[1] if len(parts) > 1 and parts[1] in ROOMS_WITHIN[box] else box
+    name = parts[1] if len(parts) > 1 else "face"
     return name if name in MAY_IMPORT else "face"
 
 
@@ -209,7 +214,7 @@ def complaints(module: str, source: str, *, is_package: bool = False) -> Iterato
 
 def objection_of_part(part: str, imported: str) -> str | None:
     top = imported.split(".")[0]
-    if top != "dragoman":
+    if box_of(imported) is None:
         return f"{part} is pure and may not import {top}" if top in FORBIDDEN_IN_PURE else None
     if imported.startswith(f"{part}.") or room_of(imported) in PURE_PARTS[part]:
         return None
@@ -221,7 +226,7 @@ def objection(room: str, imported: str) -> str | None:
     for module, rooms in RESERVED.items():
         if imported.startswith(module) and room not in rooms:
             return f"{room} may not import {module}"
-    if top == "dragoman":
+    if box_of(imported) is not None:
         target = room_of(imported)
         allowed = MAY_IMPORT[room] | {room, "version", "decoders"}
         return None if target in allowed else f"{room} may not import {target}"
@@ -236,8 +241,8 @@ def hub_objection(module: str, imported: str) -> str | None:
     """Why a module of the hub may not import another one: its room is not below."""
     if not (module.startswith("dragoman_hub.") and imported.startswith("dragoman_hub.")):
         return None
-    room, target = module.split(".")[2], imported.split(".")[2]
-    if room == target or room not in HUB_FLOORS or target in HUB_BASE:
+    room, target = module.split(".")[1], imported.split(".")[1]
+    if room == target or room not in HUB_FLOORS or target in HUB_BASE or target in ROOMS_WITHIN["hub"]:
         return None
     floor = HUB_FLOORS.get(target, len(HUB_FLOORS))  # whatever is beside the rooms is above them
     return None if floor < HUB_FLOORS[room] else f"hub/{room} may not import hub/{target}"
@@ -294,12 +299,6 @@ def reachable(graph: dict[str, set[str]], start: str) -> set[str]:
             seen.add(target)
             left.append(target)
     return seen
-
-
-def modules() -> Iterator[tuple[str, Path]]:
-    for path in sorted(SOURCE.rglob("*.py")):
-        parts = path.relative_to(SOURCE.parent).with_suffix("").parts
-        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
 def test_every_import_keeps_to_the_table() -> None:
@@ -363,9 +362,8 @@ def test_rooms_of_the_hub_have_an_order(module: str, imported: str, is_allowed: 
     assert (hub_objection(module, imported) is None) is is_allowed
 
 
-def test_everything_under_the_package_is_a_room_of_the_table() -> None:
-    entries = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or any(path.glob("**/*.py"))}
-    assert entries - {"__init__", "__pycache__"} <= MAY_IMPORT.keys() - {"face"}
+def test_everything_under_a_package_is_a_room_of_the_table() -> None:
+    assert set(room_folders()) <= MAY_IMPORT.keys() - {"face"}
 
 
 def test_the_table_has_no_circle() -> None:

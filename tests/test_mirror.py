@@ -1,6 +1,6 @@
 """Whoever looks for the test of a file finds it by its path.
 
-`tests/X/test_Y.py` tests `src/dragoman/X/Y.py` or the package `src/dragoman/X/Y`; `test_Y_ASPECT.py` stands
+In a box, `tests/X/test_Y.py` tests `Y.py` of the room X, or its package `Y`; `test_Y_ASPECT.py` stands
 beside it and tests one aspect. Tests of whole systems have folders of their own, which CONTRIBUTING.md lists.
 What is neither has its reason here.
 """
@@ -10,10 +10,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests.boxes import ROOT, folders_of_tests, room_folders, source_of
 from tests.every import every
-
-ROOT = Path(__file__).parent.parent
-TESTS, SOURCE = ROOT / "tests", ROOT / "src" / "dragoman"
 
 PACKAGE_TESTS = (
     "conversation",
@@ -50,7 +48,7 @@ def system_folders(text: str) -> set[str]:
     """The folders in the table of CONTRIBUTING.md, `tests` left out."""
     _, _, table = text.partition("| system tests |")
     rows = table.partition("\n\n")[0]
-    return set(re.findall(r"`tests/([a-z_/]+)`", rows))
+    return set(re.findall(r"`(?:packages/[a-z]+/)?tests/([a-z_/]+)`", rows))
 
 
 def is_mirror(name: str, modules: set[str]) -> bool:
@@ -75,15 +73,23 @@ def complaints(names: set[str], modules: set[str], systems: set[str], reasons: d
             found.append(f"tests/{name} needs no reason any more")
         elif name not in reasons and not has_place:
             found.append(
-                f"tests/{name} tests no src/dragoman/{folder}/…: name it after the file that it tests"
+                f"tests/{name} tests nothing in the room {folder}: name it after the file that it tests"
             )
     return found + [f"tests/{name} has a reason and does not exist" for name in reasons if name not in names]
 
 
 def test_the_test_of_a_file_is_found_by_its_path() -> None:
-    names = {path.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py")}
-    files = [path.relative_to(SOURCE) for path in SOURCE.rglob("*.py")]
-    modules = {path.with_suffix("").as_posix() for path in files} | {path.parent.as_posix() for path in files}
+    names = {
+        path.relative_to(folder).as_posix()
+        for folder in folders_of_tests().values()
+        for path in folder.rglob("test_*.py")
+    }
+    modules = {path.stem for path in source_of("sdk").glob("*.py")}
+    for room, folder in room_folders().items():
+        files = [Path(room) / path.relative_to(folder) for path in folder.rglob("*.py")]
+        modules |= {path.with_suffix("").as_posix() for path in files} | {
+            path.parent.as_posix() for path in files
+        }
     systems = system_folders((ROOT / "CONTRIBUTING.md").read_text("utf-8"))
     assert systems, "CONTRIBUTING.md has no table of system tests"
     assert complaints(names, modules, systems, REASONS) == []
@@ -120,7 +126,7 @@ def test_what_has_no_place_is_named_and_a_reason_that_is_not_needed_too() -> Non
     }
     reasons = {"wire/test_json.py": "a reason", "wire/test_decode.py": "none", "wire/test_gone.py": "none"}
     assert complaints(names, MODULES, {"web"}, reasons) == [
-        "packages/sdk/tests/wire/test_decode.py needs no reason any more",
-        "packages/sdk/tests/wire/test_lost.py tests no packages/sdk/src/dragoman/wire/…: name it after the file that it tests",
-        "packages/sdk/tests/wire/test_gone.py has a reason and does not exist",
+        "tests/wire/test_decode.py needs no reason any more",
+        "tests/wire/test_lost.py tests nothing in the room wire: name it after the file that it tests",
+        "tests/wire/test_gone.py has a reason and does not exist",
     ]

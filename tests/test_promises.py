@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.boxes import folders_of_tests
 from tests.every import every
 
 ROOT = Path(__file__).parent.parent
@@ -42,7 +43,10 @@ def blocks(text: str) -> list[str]:
 def known() -> frozenset[str]:
     """Every test, and every fault that is tried."""
     names = {
-        name for path in (ROOT / "tests").rglob("test_*.py") for name in TEST.findall(path.read_text("utf-8"))
+        name
+        for folder in folders_of_tests().values()
+        for path in folder.rglob("test_*.py")
+        for name in TEST.findall(path.read_text("utf-8"))
     }
     return frozenset(names | set(FAULT.findall((ROOT / "docs/faults.md").read_text("utf-8"))))
 

@@ -13,10 +13,10 @@ import pytest
 TOOLS = Path(__file__).parents[1] / "tools"
 
 FILES = {
-    "src/dragoman/a/b.py": "",
-    "tests/a/test_b.py": "",
-    "tests/a/helper.py": "from dragoman.a import b\n",
-    "tests/a/test_story.py": "from tests.a.helper import x\n",
+    "packages/sdk/src/dragoman/a/b.py": "",
+    "packages/sdk/tests/a/test_b.py": "",
+    "packages/sdk/tests/a/helper.py": "from dragoman.a import b\n",
+    "packages/sdk/tests/a/test_story.py": "from tests.a.helper import x\n",
     "tests/c/test_other.py": "import dragoman.a.b\n",
     "tests/c/test_far.py": "import dragoman.c\n",
     "tests/test_docs.py": "",
@@ -54,22 +54,37 @@ def commit(folder: Path) -> None:
 
 def test_what_is_committed_on_a_branch_changed_or_new_is_a_change(quick: Any, checkout: Path) -> None:
     git(checkout, "checkout", "--quiet", "-b", "work")
-    (checkout / "tests/a/test_b.py").write_text("x = 1\n")
+    (checkout / "packages/sdk/tests/a/test_b.py").write_text("x = 1\n")
     commit(checkout)
-    (checkout / "tests/a/helper.py").write_text("x = 1\n")
+    (checkout / "packages/sdk/tests/a/helper.py").write_text("x = 1\n")
     (checkout / "tests/new.py").write_text("")
     (checkout / "tests/test_docs.py").unlink()
-    assert quick.changed_files(checkout) == ["tests/a/helper.py", "tests/a/test_b.py", "tests/new.py"]
+    assert quick.changed_files(checkout) == [
+        "packages/sdk/tests/a/helper.py",
+        "packages/sdk/tests/a/test_b.py",
+        "tests/new.py",
+    ]
+
+
+def nearest(quick: Any, checkout: Path, path: str) -> Any:
+    return quick.nearest_tests([path], quick.imports_of_tests(checkout), root=checkout)
 
 
 def test_the_mirror_comes_first_then_the_room_then_the_others(quick: Any, checkout: Path) -> None:
-    found = quick.nearest_tests(["src/dragoman/a/b.py"], quick.imports_of_tests(checkout), root=checkout)
-    assert found == (["tests/a/test_b.py", "tests/a/test_story.py", "tests/c/test_other.py"], 0)
+    found = nearest(quick, checkout, "packages/sdk/src/dragoman/a/b.py")
+    assert found == (
+        [
+            "packages/sdk/tests/a/test_b.py",
+            "packages/sdk/tests/a/test_story.py",
+            "tests/c/test_other.py",
+        ],
+        0,
+    )
 
 
 def test_a_changed_helper_runs_the_tests_that_use_it(quick: Any, checkout: Path) -> None:
-    found = quick.nearest_tests(["tests/a/helper.py"], quick.imports_of_tests(checkout), root=checkout)
-    assert found == (["tests/a/test_story.py"], 0)
+    found = nearest(quick, checkout, "packages/sdk/tests/a/helper.py")
+    assert found == (["packages/sdk/tests/a/test_story.py"], 0)
 
 
 def test_a_page_runs_the_tests_of_pages(quick: Any, checkout: Path) -> None:
@@ -86,10 +101,10 @@ def test_what_no_test_imports_has_tests_that_hold_it(quick: Any) -> None:
 
 def test_what_is_too_much_is_counted(quick: Any, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quick, "MOST_FILES", 1)
-    found = quick.nearest_tests(["src/dragoman/a/b.py"], quick.imports_of_tests(checkout), root=checkout)
-    assert found == (["tests/a/test_b.py"], 2)
+    found = nearest(quick, checkout, "packages/sdk/src/dragoman/a/b.py")
+    assert found == (["packages/sdk/tests/a/test_b.py"], 2)
 
 
 def test_a_package_is_named_without_its_init(quick: Any) -> None:
-    assert quick.module_name("src/dragoman/a/__init__.py") == "dragoman.a"
+    assert quick.module_name("packages/sdk/src/dragoman/a/__init__.py") == "dragoman.a"
     assert quick.importers("dragoman.a", {"tests/test_x.py": {"dragoman.a"}}) == {"tests/test_x.py"}

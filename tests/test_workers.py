@@ -99,11 +99,12 @@ def test_a_run_stops_at_the_number_of_failures_that_was_given(tmp_path: Path) ->
 
 def test_a_worker_takes_a_file_or_the_folder_whose_files_share_what_they_start() -> None:
     alone, *shared = (
-        ROOT / "tests" / name for name in ("hub/test_hub.py", "web/test_page.py", "web/test_live.py")
+        ROOT / "packages/hub/tests" / name
+        for name in ("hub/test_runner.py", "web/test_page.py", "web/test_live.py")
     )
     assert whole_of(alone) == alone
     assert {whole_of(file) for file in shared} == {ROOT / "packages/hub/tests/web"}
-    assert all((ROOT / "tests" / name / "conftest.py").exists() for name in TOGETHER)
+    assert all((ROOT / "packages/hub/tests" / name / "conftest.py").exists() for name in TOGETHER)
 
 
 def test_each_folder_is_a_new_one(tmp_path: Path) -> None:

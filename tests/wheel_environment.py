@@ -25,9 +25,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from dragoman.testing.pace import patience
+from tests.boxes import PACKAGES, ROOT
 from tests.workers import folder_of_run
 
-ROOT = Path(__file__).parent.parent
 SCRIPT = "#!{python}\nimport sys\n\nfrom dragoman_app.cli import main\n\nsys.exit(main())\n"
 
 
@@ -86,7 +86,9 @@ def _unpacked_wheel(folder: Path) -> Path:
 def _take_bytecode(unpacked: Path) -> None:
     """What pip compiles when it installs. The checkout has it for the same texts; it names their time."""
     for path in unpacked.rglob("*.py"):
-        source = ROOT / "src" / path.relative_to(unpacked)
+        name = path.relative_to(unpacked)
+        box = next((box for box, package in PACKAGES.items() if package == name.parts[0]), "sdk")
+        source = ROOT / "packages" / box / "src" / name
         compiled = Path(cache_from_source(str(source)))
         if compiled.exists() and source.read_bytes() == path.read_bytes():
             os.utime(path, ns=(source.stat().st_atime_ns, source.stat().st_mtime_ns))

@@ -20,7 +20,7 @@ SIZE = 256
 
 def main() -> None:
     """Write vscode/media/icon.png."""
-    svg = (ROOT / "web/public/icon.svg").read_text("utf-8")
+    svg = (ROOT / "packages/hub/web/public/icon.svg").read_text("utf-8")
     with open_browser() as browser:
         page = browser.new_page(viewport={"width": SIZE, "height": SIZE})
         page.set_content(f"<style>* {{ margin: 0 }} svg {{ width: {SIZE}px; display: block }}</style>{svg}")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dragoman.text import characters
 
-TARGET = Path(__file__).parents[1] / "web" / "src" / "text" / "characters.json"
+TARGET = Path(__file__).parents[1] / "packages/hub/web/src/text" / "characters.json"
 NAMES = ("INVISIBLE", "VISIBLE", "BLANKS", "NEEDED", "PLAIN", "HELD")
 
 

@@ -20,7 +20,7 @@ from schema import render, source, tables, unions
 from schema.methods import read_methods
 
 ROOT = Path(__file__).parents[1]
-TARGET = ROOT / "src" / "dragoman" / "schema"
+TARGET = ROOT / "packages/sdk/src/dragoman/schema"
 
 
 def generate(package: Path) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Checks what changed since `main`, within about a minute: format, lint, types, and the nearest tests.
 
 What changed is what differs from the merge base with `main`, committed or not. The nearest tests of a module
-are its mirror (`tests/a/test_b.py` for `src/dragoman/a/b.py`), then the tests that import it, those in its
+are its mirror (`tests/a/test_b.py` for `a/b.py` in the same box), then the tests that import it, those in its
 own room first; those of data and pages are in `HOLDERS`. Of these at most `MOST_FILES` are run; the number of
 the others is printed, and `make test` runs them all.
 """
@@ -9,6 +9,7 @@ the others is printed, and `make test` runs them all.
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -16,11 +17,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-CHECKED = ("src", "tests", "examples", "tools", "bench")
+CHECKED = ("packages", "tests", "examples", "tools", "bench")
 """Folders of Python that the tools look at, as in the Makefile."""
 
-STRUCTURE = ("tests/test_layers.py", "tests/test_sizes.py", "tests/test_exports.py")
-"""Cheap tests about all modules, for every change of `src`."""
+STRUCTURE = ("tests/test_boxes.py", "tests/test_layers.py", "tests/test_sizes.py", "tests/test_exports.py")
+"""Cheap tests about all modules, for every change of a `src`."""
 
 HOLDERS: dict[str, tuple[str, ...]] = {
     "docs/check.md": ("packages/check/tests/check/test_rules_coverage.py",),
@@ -49,9 +50,12 @@ HOLDERS: dict[str, tuple[str, ...]] = {
     "packages/sdk/src/dragoman/sdk/sync/": ("packages/sdk/tests/sdk/test_sync_facades.py",),
     "tests/golden/quirks/": ("packages/sdk/tests/dialect/quirks/test_edge.py",),
     "tests/interop/matrix/catalogue.toml": ("tests/interop/test_matrix.py",),
-    "web/": ("packages/hub/tests/web/test_build.py",),
+    "packages/hub/web/": ("packages/hub/tests/web/test_build.py",),
 }
 """Tests of files and folders that they do not import: data, pages, and modules that are found by name."""
+
+SOURCE = re.compile(r"packages/(?P<box>\w+)/src/\w+/(?P<place>.+)")
+BOX = re.compile(r"^packages/\w+/(src/)?")
 
 MOST_FILES = 20
 """Test files of one run."""
@@ -90,7 +94,8 @@ def changed_files(root: Path) -> list[str]:
 
 def imports_of_tests(root: Path) -> dict[str, set[str]]:
     """The modules that each Python file of the tests imports, by its path."""
-    files = (path for path in (root / "tests").rglob("*.py") if "node_modules" not in path.parts)
+    folders = (root / "tests", *root.glob("packages/*/tests"))
+    files = (path for folder in folders for path in folder.rglob("*.py") if "node_modules" not in path.parts)
     return {str(path.relative_to(root)): set(_imported(path)) for path in files}
 
 
@@ -108,13 +113,11 @@ def nearest_tests(
             files[path] = None
         elif path.endswith(".md") and (path == "README.md" or path.startswith("docs/")):
             files["tests/test_docs.py"] = None
-        elif path.startswith("src/") and path.endswith(".py"):
-            mirror = path.replace("src/dragoman/", "tests/", 1)
-            mirror = f"{mirror.rpartition('/')[0]}/test_{mirror.rpartition('/')[2]}"
-            files.update(dict.fromkeys([*STRUCTURE, mirror]))
+        elif (source := SOURCE.match(path)) and path.endswith(".py"):
+            files.update(dict.fromkeys([*STRUCTURE, *_mirrors(source["box"], source["place"])]))
         if path.endswith(".py") and not _is_test(path):
             importing = sorted(name for name in importers(module_name(path), imports) if _is_test(name))
-            for name in sorted(importing, key=lambda name: not name.startswith(f"tests/{room}/")):
+            for name in sorted(importing, key=lambda name: f"tests/{room}/" not in name):
                 wide[name] = None
     found = [name for name in (files | wide) if (root / name).exists()]
     return found[:MOST_FILES], len(found[MOST_FILES:])
@@ -135,8 +138,8 @@ def importers(module: str, imports: dict[str, set[str]]) -> set[str]:
 
 
 def module_name(path: str) -> str:
-    """`src/dragoman/a/b.py` is `dragoman.a.b`; `tests/a/c.py` is `tests.a.c`."""
-    parts = path.removeprefix("src/").removesuffix(".py").split("/")
+    """`packages/sdk/src/dragoman/a/b.py` is `dragoman.a.b`; `packages/sdk/tests/a/c.py` is `tests.a.c`."""
+    parts = BOX.sub("", path).removesuffix(".py").split("/")
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -151,12 +154,20 @@ def _imported(path: Path) -> Iterator[str]:
 
 
 def _room(path: str) -> str:
-    parts = path.removeprefix("src/dragoman/").removeprefix("tests/").split("/")
-    return parts[0]
+    source = SOURCE.match(path)
+    return (source["place"] if source else BOX.sub("", path).removeprefix("tests/")).split("/")[0]
+
+
+def _mirrors(box: str, place: str) -> list[str]:
+    """The test of a file, where the room is a folder of the box's package, or that package itself."""
+    folder, _, name = place.rpartition("/")
+    folders = (folder, f"{box}/{folder}".rstrip("/"))
+    return [f"packages/{box}/tests/{folder}/test_{name}" for folder in folders]
 
 
 def _is_test(path: str) -> bool:
-    return path.startswith("tests/") and path.rpartition("/")[2].startswith("test_") and path.endswith(".py")
+    name = path.rpartition("/")[2]
+    return BOX.sub("", path).startswith("tests/") and name.startswith("test_") and name.endswith(".py")
 
 
 def _git(root: Path, *arguments: str) -> list[str]:

@@ -1,6 +1,6 @@
 """How many bugs of real code `dragoman review` finds, beside ruff, bandit and oxlint.
 
-It fetches packages by name, plants the bugs of `packages/review/tests/review/real/planted.jsonl` in copies of their files,
+It fetches packages by name, plants the bugs of `tests/review/real/planted.jsonl` in copies of their files,
 and reviews each file with the bug and without it, offline and with default settings. A bug is found if the
 review of the file with it has more findings of a rule within three lines of the bug than the review of the
 file without it, remarks of severity `info` aside. Whatever the review says of files without a bug is
@@ -153,7 +153,7 @@ def lay_out(subjects: Iterable[Subject], folder: Path) -> None:
 def reviewer_digest() -> str:
     """Changes with the reviewer and with the tools that it runs."""
     state = hashlib.sha256()
-    for path in sorted((ROOT / "src" / "dragoman" / "review").rglob("*")):
+    for path in sorted((ROOT / "packages/review/src/dragoman_review").rglob("*")):
         if path.is_file() and path.suffix != ".pyc":
             state.update(path.read_bytes())
     for name in ("ruff", "oxlint"):

@@ -1,6 +1,6 @@
 """Bugs planted in files of published packages, and commits of public projects that mended one.
 
-`packages/review/tests/review/real/planted.jsonl` has a bug in each line: the package, its version and its registry, the
+`tests/review/real/planted.jsonl` has a bug in each line: the package, its version and its registry, the
 file, the kind of bug, what breaks, and the edits that make it. An edit names its first line, how many lines
 it takes (`count`, one if it is not there), the digest of these lines, and either `replace`, the characters
 that change at their first place in that line, or `new`, the lines that come instead. Nobody's code is
@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-RECORDS = Path(__file__).parents[1] / "tests" / "review" / "real"
+RECORDS = Path(__file__).parents[1] / "packages/review/tests/review/real"
 
 
 class Edit(NamedTuple):

@@ -41,7 +41,14 @@ def is_new(path: Path) -> bool:
 
 
 def main() -> int:
-    found = [path for kind in KINDS for path in (ROOT / "tests").rglob(kind) if SKIPPED not in path.parts]
+    folders = [ROOT / "tests", *ROOT.glob("packages/*/tests")]
+    found = [
+        path
+        for folder in folders
+        for kind in KINDS
+        for path in folder.rglob(kind)
+        if SKIPPED not in path.parts
+    ]
     wanted = [path for path in found if is_new(path)]
     with multiprocessing.Pool(
         initializer=gc.disable

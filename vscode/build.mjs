@@ -1,5 +1,5 @@
 // Builds the extension into build/vscode, as it is packaged; with --package also dist/dragoman-VERSION.vsix; with --tests the tests
-// of the host into one file that `node` runs. The page's own modules and tools (esbuild, lit) come from ../web.
+// of the host into one file that `node` runs. The page's own modules and tools (esbuild, lit) come from ../packages/hub/web.
 
 import { execFileSync } from "node:child_process";
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";

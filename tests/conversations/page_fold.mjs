@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
-const WEB = join(import.meta.dirname, "../../web");
+const WEB = join(import.meta.dirname, "../../packages/hub/web");
 const { build } = createRequire(join(WEB, "package.json"))("esbuild");
 const contents = `export { Fold } from "./src/model/fold"; export { textOf, textOfItem } from "./src/model/items";`;
 const built = await build({ bundle: true, format: "esm", write: false, stdin: { contents, resolveDir: WEB, loader: "ts" } });

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dragoman.testing.pace import patience
 from dragoman.transport.owned_tree import owned_trees
-from tests.conftest import children
+from tests.house import children
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def test_the_list_of_parts_has_what_pip_installs_and_what_the_page_holds(tmp_pat
 
 def test_what_is_built_into_the_page_has_its_licence_with_us() -> None:
     """lit's packages are of one project, with one licence."""
-    lock = json.loads((ROOT / "web/package-lock.json").read_text("utf-8"))["packages"]
+    lock = json.loads((ROOT / "packages/hub/web/package-lock.json").read_text("utf-8"))["packages"]
     bundled = {
         path.removeprefix("node_modules/") for path, entry in lock.items() if path and not entry.get("dev")
     }

@@ -31,8 +31,8 @@ def wheel_of(files: dict[str, str]) -> bytes:
 
 OURS = wheel_of(
     {
-        "dragoman/__init__.py": "",
-        "dragoman/cli.py": (
+        "dragoman_app/__init__.py": "",
+        "dragoman_app/cli.py": (
             "import sys, compiled\n"
             "def main():\n    print(compiled.WORDS, sys.argv[1:], sys.executable)\n    return 7\n"
         ),

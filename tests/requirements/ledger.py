@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-CATALOGUE = HERE.parent.parent / "src" / "dragoman" / "check" / "requirements.json"
+CATALOGUE = HERE.parent.parent / "packages/check/src/dragoman_check/requirements.json"
 AGENTS = ("review", "code")
 FIXTURES = {"heard": set(AGENTS), "reviewer": {"review"}, "coder": {"code"}}
 
@@ -29,7 +29,7 @@ NO_MODEL = "the review agent runs without a model here, as it does out of the bo
 NO_TERMINALS = "the review agent runs nothing in terminals of the client"
 
 BOTH: dict[str, str] = {
-    "SES-15": "all are offered (packages/sdk/tests/sdk/agent refuses others); one that does not exist is SES-23",
+    "SES-15": "all are offered (tests/sdk/agent refuses others); one that does not exist is SES-23",
     "INIT-25": NOTHING_PRIVATE,
     "EXT-09": NOTHING_PRIVATE,
     "AUTH-14": NO_TERMINAL_LOGIN,

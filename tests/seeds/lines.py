@@ -27,7 +27,7 @@ Answerer: TypeAlias = Callable[[Frame], Frame | None]
 ROOT = Path(__file__).parents[2]
 TRANSLATE = [*DRAGOMAN, "translate"]
 STORY_AGENT = forked([sys.executable, str(Path(__file__).with_name("story_agent.py"))])
-FOREIGN = ROOT / "tests" / "dialect"
+FOREIGN = ROOT / "packages/sdk/tests/dialect"
 
 SECONDS = 30.0
 """After that, a program that says nothing hangs."""

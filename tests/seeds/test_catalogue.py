@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.conftest import COUNTED
+from tests.house import COUNTED
 from tests.seeds.catalogue import ROOT, documents, has_test
 from tests.seeds.page import page
 

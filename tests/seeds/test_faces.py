@@ -34,14 +34,14 @@ from dragoman_hub.agents.specs import command_of
 from dragoman_hub.settings import AgentSettings
 from dragoman_local.known import AgentSource, KnownAgent
 from dragoman_local.known.doctor import diagnose
-from tests.conftest import COUNTED
 from tests.every import every
 from tests.forks import forked
+from tests.house import COUNTED
 from tests.seeds.lines import ROOT, lines, text
 
 pytestmark = pytest.mark.bound(60)  # a program is started for each dialect
 
-AGENT = forked([sys.executable, str(ROOT / "tests" / "sdk" / "foreign_agent.py")])
+AGENT = forked([sys.executable, str(ROOT / "packages/sdk/tests/sdk/foreign_agent.py")])
 SPOKEN = {**{dialect: dialect for dialect in DIALECTS}, "threads-written": "threads"}
 """What an agent speaks, by the argument of the program that speaks it."""
 SAID = "You said: Hello"

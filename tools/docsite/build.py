@@ -33,11 +33,11 @@ def build_site(*, repository: str, site_url: str) -> list[str]:
     stage_pages(ROOT, PAGES, repository=repository)
     write_reference(PAGES / "reference")
     shutil.copyfile(ROOT / "tools" / "docsite" / "site.css", PAGES / "site.css")
-    shutil.copyfile(ROOT / "web" / "public" / "icon.svg", PAGES / "pictures" / "logo.svg")
+    shutil.copyfile(ROOT / "packages/hub/web/public" / "icon.svg", PAGES / "pictures" / "logo.svg")
     shutil.rmtree(SITE, ignore_errors=True)
     program = Path(sys.executable).with_name("zensical")
     subprocess.run([program, "build", "--strict", "--config-file", SETTINGS], cwd=ROOT, check=True)
-    subprocess.run(["node", "build.mjs", "--demo", SITE / "demo"], cwd=ROOT / "web", check=True)
+    subprocess.run(["node", "build.mjs", "--demo", SITE / "demo"], cwd=ROOT / "packages/hub/web", check=True)
     write_llms(settings, PAGES, SITE, site_url=site_url)
     (SITE / ".nojekyll").touch()  # without it, a host of pages leaves out files that begin with an underscore
     check = LinkCheck(SITE)

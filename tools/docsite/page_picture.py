@@ -20,7 +20,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-RECORDING = ROOT / "web" / "demo" / "recording.json"
+RECORDING = ROOT / "packages/hub/web/demo" / "recording.json"
 TARGET = ROOT / "docs" / "pictures" / "page.svg"
 WIDTH, HEIGHT = 1040, 640
 SCALE = 0.75
@@ -120,7 +120,7 @@ def svg(pictures: list[str]) -> str:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         command = ["node", "build.mjs", "--demo", str(Path(name) / "demo")]
-        subprocess.run(command, cwd=ROOT / "web", check=True)
+        subprocess.run(command, cwd=ROOT / "packages/hub/web", check=True)
         with serving_files(Path(name)) as url:
             TARGET.write_text(svg(list(screenshots(f"{url}demo/"))), "utf-8")
     print(f"{TARGET}: {TARGET.stat().st_size} bytes")

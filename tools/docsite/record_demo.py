@@ -29,7 +29,7 @@ from dragoman_hub.gate.grants_store import TokenStore
 from dragoman_review.rule_links import rules_page
 
 HERE = Path(__file__).parent
-TARGET = HERE.parents[1] / "web" / "demo" / "recording.json"
+TARGET = HERE.parents[1] / "packages/hub/web/demo" / "recording.json"
 HOME = "/home/ann"
 SITE = "https://dragoman.example/"
 """Stands for the address of the site in the recording; the demo puts its own in that place."""

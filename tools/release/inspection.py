@@ -20,9 +20,9 @@ LICENSES = ("LICENSE", "LICENSES/highlight.js.txt", "LICENSES/lit.txt")
 UNWANTED = re.compile(r"__pycache__|\.pyc$|node_modules|(^|/)\.venv|(^|/)\.git/")
 SOURCES = (
     "packages/sdk/src/dragoman/__init__.py",
-    "tests/conftest.py",
+    "tests/house.py",
     "docs/install.md",
-    "web/src/main.ts",
+    "packages/hub/web/src/main.ts",
     "SECURITY.md",
 )
 

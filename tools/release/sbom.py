@@ -85,7 +85,7 @@ def python_part(name: str, bounds: str, extras: list[str], pin: str | None) -> P
 
 def page_parts(root: Path) -> list[Part]:
     """What the build of the page puts into it; types are gone when it is built."""
-    lock = json.loads((root / "web/package-lock.json").read_text("utf-8"))["packages"]
+    lock = json.loads((root / "packages/hub/web/package-lock.json").read_text("utf-8"))["packages"]
     return [
         page_part(path.removeprefix("node_modules/"), entry)
         for path, entry in sorted(lock.items())

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { parseUnified } from "../../web/src/text/diff";
+import { parseUnified } from "../../packages/hub/web/src/text/diff";
 import { sideOf, textBefore } from "../src/host/patch";
 
 const BEFORE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";

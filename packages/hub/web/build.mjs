@@ -8,7 +8,7 @@ import { basename, join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 
 const HERE = import.meta.dirname;
-const OUT = join(HERE, "../src/dragoman/web/static");
+const OUT = join(HERE, "../src/dragoman_hub/web/static");
 const SHARED = { bundle: true, format: "esm", target: ["es2022", "chrome111", "firefox113", "safari16.4"], logLevel: "warning" };
 
 async function filesBelow(folder) {

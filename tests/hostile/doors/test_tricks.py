@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from tests.conftest import COUNTED
 from tests.hostile.doors.cheat_tricks import CHEAT_TRICKS
 from tests.hostile.doors.dialect_tricks import DIALECT_TRICKS
 from tests.hostile.doors.disk_tricks import BACK_TRICKS, IMPORT_TRICKS, REVIEW_TRICKS, STRICT_TRICKS
@@ -16,6 +15,7 @@ from tests.hostile.doors.page_tricks import PAGE_TRICKS, SCREEN_TRICKS
 from tests.hostile.doors.token_tricks import FAST_TRICKS, METHOD_TRICKS, PAIR_TRICKS
 from tests.hostile.doors.tricks import Trick, open_tricks
 from tests.hostile.doors.undecided_tricks import UNDECIDED_TRICKS
+from tests.house import COUNTED
 
 TRICKS: Sequence[Trick] = [
     *DIALECT_TRICKS,

@@ -7,6 +7,7 @@ does when it is asked for permission is its own way, so its row's input and opti
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import shlex
 import sys
@@ -96,7 +97,7 @@ class ClientTrial:
             str(stage.programs / words[0]),
             *words[1:],
             cwd=stage.work,
-            env={**stage.env, "PYTHONPATH": str(ROOT / "src")},
+            env={**stage.env, "PYTHONPATH": os.pathsep.join(map(str, ROOT.glob("packages/*/src")))},
             stdin=PIPE,
             stdout=PIPE,
             stderr=STDOUT,

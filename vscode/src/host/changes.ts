@@ -1,8 +1,8 @@
 /** What the last turn of a session changed, as differences in editors. */
 
 import * as vscode from "vscode";
-import type { FileChange, SessionInfo } from "../../../web/src/model/types";
-import { parseUnified } from "../../../web/src/text/diff";
+import type { FileChange, SessionInfo } from "../../../packages/hub/web/src/model/types";
+import { parseUnified } from "../../../packages/hub/web/src/text/diff";
 import { type TextDocuments, showDifferences } from "./documents";
 import { readText } from "./files";
 import type { HubModel } from "./hub";

@@ -1,7 +1,7 @@
 /** Puts the extension together: the hub, what shows it, and the commands. */
 
 import * as vscode from "vscode";
-import type { Asked, SessionInfo } from "../../../web/src/model/types";
+import type { Asked, SessionInfo } from "../../../packages/hub/web/src/model/types";
 import { HubAccess, setting } from "./access";
 import { openChanges } from "./changes";
 import { type Target, askStart, askTarget } from "./connecting";

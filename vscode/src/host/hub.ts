@@ -1,16 +1,16 @@
 /**
- * The hub as the extension host sees it: the page's own model (`web/src/model/app.ts`) without a page. It is connected as long as
+ * The hub as the extension host sees it: the page's own model (`packages/hub/web/src/model/app.ts`) without a page. It is connected as long as
  * there is a token, tells what changes, and does what commands ask for. A folder that is not trusted can only watch.
  */
 
 import * as vscode from "vscode";
-import { App } from "../../../web/src/model/app";
-import { uniqueName } from "../../../web/src/model/memory";
-import type { AgentInfo, Asked, ContentBlock, FileChange, SessionInfo } from "../../../web/src/model/types";
-import { surroundings } from "../../../web/src/surroundings";
-import { Connection } from "../../../web/src/wire/connection";
-import { type HubSocket, Refused, TicketDoor } from "../../../web/src/wire/door";
-import { Gone } from "../../../web/src/wire/rpc";
+import { App } from "../../../packages/hub/web/src/model/app";
+import { uniqueName } from "../../../packages/hub/web/src/model/memory";
+import type { AgentInfo, Asked, ContentBlock, FileChange, SessionInfo } from "../../../packages/hub/web/src/model/types";
+import { surroundings } from "../../../packages/hub/web/src/surroundings";
+import { Connection } from "../../../packages/hub/web/src/wire/connection";
+import { type HubSocket, Refused, TicketDoor } from "../../../packages/hub/web/src/wire/door";
+import { Gone } from "../../../packages/hub/web/src/wire/rpc";
 
 export interface TurnChanges {
   files: FileChange[];

@@ -1,6 +1,6 @@
 /** The text before a change, from the text after it and the difference. Knows nothing of files. */
 
-import type { Hunk, Row } from "../../../web/src/text/diff";
+import type { Hunk, Row } from "../../../packages/hub/web/src/text/diff";
 
 /** Null when the text is not the one that the difference was made of: somebody has changed it since. */
 export function textBefore(after: string, hunks: Hunk[]): string | null {

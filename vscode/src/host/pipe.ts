@@ -4,7 +4,7 @@
  */
 
 import type { HostMessage, ViewMessage } from "../protocol";
-import { type HubSocket, Refused } from "../../../web/src/wire/door";
+import { type HubSocket, Refused } from "../../../packages/hub/web/src/wire/door";
 
 /** Methods that change nothing. Everything else waits for trust, also what a later hub brings. */
 const READING = new Set([

@@ -4,10 +4,10 @@
  */
 
 import * as vscode from "vscode";
-import { headingOf, optionWords, orderedOptions, subjectOf, titleOf } from "../../../web/src/model/asked";
-import type { Asked, PermissionOption, ToolCall } from "../../../web/src/model/types";
-import { commandOf, cwdOf } from "../../../web/src/text/command";
-import { plain } from "../../../web/src/text/reveal";
+import { headingOf, optionWords, orderedOptions, subjectOf, titleOf } from "../../../packages/hub/web/src/model/asked";
+import type { Asked, PermissionOption, ToolCall } from "../../../packages/hub/web/src/model/types";
+import { commandOf, cwdOf } from "../../../packages/hub/web/src/text/command";
+import { plain } from "../../../packages/hub/web/src/text/reveal";
 import { type TextDocuments, showDifferences } from "./documents";
 import type { HubModel } from "./hub";
 

@@ -2,8 +2,8 @@
 
 import { basename } from "node:path";
 import * as vscode from "vscode";
-import type { ContentBlock, SessionInfo } from "../../../web/src/model/types";
-import { plain } from "../../../web/src/text/reveal";
+import type { ContentBlock, SessionInfo } from "../../../packages/hub/web/src/model/types";
+import { plain } from "../../../packages/hub/web/src/text/reveal";
 import type { HubModel } from "./hub";
 
 /** A longer selection is named and not copied: the agent reads the file. */

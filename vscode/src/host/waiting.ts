@@ -1,8 +1,8 @@
 /** What waits for a person, where VS Code shows such things: a list with a badge, the status bar, notifications. */
 
 import * as vscode from "vscode";
-import { plain } from "../../../web/src/text/reveal";
-import type { Asked, SessionInfo } from "../../../web/src/model/types";
+import { plain } from "../../../packages/hub/web/src/text/reveal";
+import type { Asked, SessionInfo } from "../../../packages/hub/web/src/model/types";
 import { setting } from "./access";
 import type { HubModel } from "./hub";
 import { isPermission, labelOf, originOf } from "./questions";

@@ -1,6 +1,6 @@
 /** Sockets to the hub that the extension host holds: what is sent here goes there as messages, and comes back likewise. */
 
-import { type Door, type HubSocket, Refused } from "../../../web/src/wire/door";
+import { type Door, type HubSocket, Refused } from "../../../packages/hub/web/src/wire/door";
 import type { HostMessage, ViewMessage } from "../protocol";
 
 /** The host is told how much was taken in steps of so many characters. */

@@ -1,10 +1,10 @@
 /** What the page finds in a view of VS Code: a way to the hub through the extension host, a state in place of an address bar. */
 
 import { html } from "lit";
-import { remember } from "../../../web/src/model/memory";
-import { plain } from "../../../web/src/text/reveal";
-import type { App } from "../../../web/src/model/app";
-import { surroundings } from "../../../web/src/surroundings";
+import { remember } from "../../../packages/hub/web/src/model/memory";
+import { plain } from "../../../packages/hub/web/src/text/reveal";
+import type { App } from "../../../packages/hub/web/src/model/app";
+import { surroundings } from "../../../packages/hub/web/src/surroundings";
 import type { HostMessage, ViewCommand, ViewMessage } from "../protocol";
 import { HostDoor } from "./host_door";
 import { followTheme } from "./theme";

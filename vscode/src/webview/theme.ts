@@ -1,6 +1,6 @@
 /** Light or dark as VS Code has it: the page's own colours that VS Code has no word for follow it. */
 
-import { chooseTheme } from "../../../web/src/model/appearance";
+import { chooseTheme } from "../../../packages/hub/web/src/model/appearance";
 
 export function followTheme(): void {
   const follow = (): void => {

@@ -23,7 +23,7 @@ from dragoman.testing import ScriptedClient, Transcript, talking_to
 from dragoman.testing.plugin import GoldenFixture
 from dragoman_app.agents.echo import echo_agent
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "echo"
+GOLDEN = Path(__file__).parents[4] / "tests/golden/echo"
 
 
 async def test_text_comes_back_in_several_pieces() -> None:

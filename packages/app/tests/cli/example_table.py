@@ -240,7 +240,7 @@ _SHELL = "another shell; packages/app/tests/cli/test_complete.py"
 _WAITS = "it waits for a person or a device; packages/app/tests/cli, packages/hub/tests/hub"
 
 ELSEWHERE: dict[str, str] = {
-    'DRAGOMAN_TOKEN=… dragoman run "hello" --agent ws://127.0.0.1:8765/acp': "packages/app/tests/cli/test_serve.py",
+    'DRAGOMAN_TOKEN=… dragoman run "hello" --agent ws://127.0.0.1:8765/acp': "tests/cli/test_serve.py",
     "DRAGOMAN_TOKEN=… dragoman chat --hub ws://127.0.0.1:8765/acp": "packages/app/tests/apps/chat",
     "DRAGOMAN_TOKEN=… dragoman chat --hub ws://127.0.0.1:8765/acp --board": "packages/app/tests/apps/chat",
     "dragoman chat --hub ws://127.0.0.1:8765/acp": "packages/app/tests/apps/chat",
@@ -255,7 +255,7 @@ ELSEWHERE: dict[str, str] = {
     "dragoman hub status wss://hub.example/acp --token-file ~/.config/dragoman/token": _ELSEWHERE,
     "dragoman hub status --watch": "it never ends; packages/app/tests/cli/test_hub_status.py",
     "dragoman hub install": "a service manager; packages/app/tests/cli/test_hub_service.py",
-    "dragoman hub install --config ~/hub.toml --no-start": "a service manager; packages/app/tests/cli/test_hub_service.py",
+    "dragoman hub install --config ~/hub.toml --no-start": "a service manager; tests/cli/test_hub_service.py",
     '{"mcpServers": {"claude": {"command": "dragoman", "args": ["mcp", "--agent", "claude"]}}}': "no command",
     "dragoman connect --token-file ~/.config/dragoman/token https://agents.example/acp": _ELSEWHERE,
     "dragoman connect --agent review --give-up 600 wss://agents.example/acp": _ELSEWHERE,
@@ -289,16 +289,16 @@ ELSEWHERE: dict[str, str] = {
     "dragoman check translate -- my-agent --acp": _SLOW,
     "dragoman check translate --agent v1 --only TURN,CAN -- my-agent --acp": _SLOW,
     "dragoman tap attach": "it waits for a recording; packages/app/tests/cli/test_tap_attach.py",
-    "dragoman tap --guard --record session.ndjson -- my-agent --acp": "packages/app/tests/cli/test_recordings.py",
+    "dragoman tap --guard --record session.ndjson -- my-agent --acp": "tests/cli/test_recordings.py",
     "dragoman tap --record session.ndjson -- my-agent; dragoman view session.ndjson": "the two are run alone",
-    "dragoman view session.ndjson -o /tmp/session.html --open": "a browser; packages/app/tests/cli/test_recordings.py",
+    "dragoman view session.ndjson -o /tmp/session.html --open": "a browser; tests/cli/test_recordings.py",
     "dragoman view session.ndjson --open": "a browser; packages/app/tests/cli/test_recordings.py",
     "dragoman chaos --script faults.ndjson "
     '--shrink "pytest -q test_client.py --agent {agent}" -- my-agent --acp': (
         "it runs pytest often; packages/app/tests/cli/test_recordings.py"
     ),
-    "dragoman translate --client threads --agent v1 -- dragoman agent review": "packages/sdk/tests/dialect/threads",
-    "dragoman translate --client v1 --agent crow --ledger lost.json -- crow-agent": "packages/sdk/tests/dialect/crow",
+    "dragoman translate --client threads --agent v1 -- dragoman agent review": "tests/dialect/threads",
+    "dragoman translate --client v1 --agent crow --ledger lost.json -- crow-agent": "tests/dialect/crow",
     'eval "$(dragoman completions zsh)"': _SHELL,
     "dragoman completions fish | source": _SHELL,
 }

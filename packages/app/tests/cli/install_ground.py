@@ -19,7 +19,7 @@ from dragoman_local.known import find_agent
 from dragoman_local.known.installation.registry import this_platform
 from dragoman_local.known.installation.store import store_folder
 
-TINY = Path(__file__).parent.parent / "sdk" / "known" / "installation" / "tiny_agent"
+TINY = Path(__file__).parents[3] / "local/tests/known/installation/tiny_agent"
 
 needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not here")
 

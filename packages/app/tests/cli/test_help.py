@@ -5,17 +5,16 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.cli.test_options import ROOT, SOURCE, texts
+from tests.cli.test_options import ROOT, texts
 
 from dragoman_app.cli import main
+from tests.boxes import modules
 
 NAMED = re.compile(r"`dragoman help ([a-z-]+)`")
 
 
 def shown_texts() -> list[tuple[Path, str]]:
-    files = [
-        path for path in SOURCE.rglob("*.py") if re.search(r"docs/|dragoman help", path.read_text("utf-8"))
-    ]
+    files = [path for _, path in modules() if re.search(r"docs/|dragoman help", path.read_text("utf-8"))]
     return [(path, text) for path in files for text in texts(path)]
 
 

@@ -18,10 +18,10 @@ from tests.journal.test_erasure import files_with
 from dragoman.testing.pace import patience
 from dragoman_app.cli import main
 from dragoman_hub.folder_lock import lock_folder
+from dragoman_local.contracts.journals import prompt_entry
 from dragoman_local.journal.history import history_path
 from dragoman_local.journal.sqlite import SqliteJournal
 from dragoman_local.kit.journal_lender import sessions_path
-from dragoman_local.testing.journals import prompt_entry
 
 __all__ = ["folder"]
 

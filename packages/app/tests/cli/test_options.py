@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from dragoman_app.cli.parser import Parser, make_parser
+from tests.boxes import modules, room_folders
 
 ROOT = Path(__file__).parents[4]
-SOURCE = ROOT / "src" / "dragoman"
+SOURCE = ROOT / "packages/app/src/dragoman_app"
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]\b")
@@ -116,7 +117,7 @@ def test_this_finds_a_command_with_an_option_that_it_does_not_have() -> None:
 
 def test_commands_in_messages_have_their_options() -> None:
     # Reading a thousand files as Python takes seconds, and few of them name a command.
-    files = [path for path in SOURCE.rglob("*.py") if "dragoman " in path.read_text("utf-8")]
+    files = [path for _, path in modules() if "dragoman " in path.read_text("utf-8")]
     assert [one for path in files for text in texts(path) for one in mistakes(text)] == []
 
 
@@ -130,7 +131,7 @@ def test_messages_of_a_command_name_options_of_that_command(name: str) -> None:
     """By the name of its module: `cli/hub.py`, `cli/hub_tokens.py`, and the room behind it."""
     files = [*(SOURCE / "cli").glob(f"{name}.py"), *(SOURCE / "cli").glob(f"{name}_*.py")]
     files += (SOURCE / "apps" / name).glob("*.py")
-    files += (SOURCE / name).glob("*.py")
+    files += room_folders().get(name, SOURCE / name).glob("*.py")
     said = [COMMAND.sub("", text) for path in files for text in texts(path)]  # commands are looked at above
     known = all_options(commands_of(root())[name]) | FOREIGN.keys()
     assert sorted({option for text in said for option in OPTION.findall(text)} - known) == []

@@ -24,7 +24,7 @@ def test_the_version_is_the_one_that_is_packaged(capsys: pytest.CaptureFixture[s
 
 
 def test_the_version_is_written_in_one_place() -> None:
-    sources = [*(ROOT / "src").rglob("*.py"), ROOT / "pyproject.toml"]
+    sources = [*(ROOT / "packages").glob("*/src/**/*.py"), ROOT / "pyproject.toml"]
     assert [path.name for path in sources if f'"{VERSION}"' in path.read_text("utf-8")] == ["version.py"]
 
 
@@ -92,6 +92,9 @@ def test_it_can_be_started_as_a_module_too(command: list[str]) -> None:
 
 
 def test_asking_for_the_version_does_not_load_what_agents_need() -> None:
-    program = "import sys, dragoman_app.cli.parser; dragoman_app.cli.parser.make_parser(); print('asyncio' in sys.modules)"
+    program = (
+        "import sys; from dragoman_app.cli.parser import make_parser; make_parser();"
+        " print('asyncio' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -14,9 +14,9 @@ import pytest
 
 from dragoman_app.cli import main
 from dragoman_hub.folder_lock import lock_folder
+from dragoman_local.contracts.journals import chunk_entry, prompt_entry
 from dragoman_local.journal import Entry, open_journal
 from dragoman_local.journal.sqlite_file import FolderLock
-from dragoman_local.testing.journals import chunk_entry, prompt_entry
 
 
 @pytest.fixture

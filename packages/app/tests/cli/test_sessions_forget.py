@@ -18,11 +18,11 @@ from dragoman.testing.pace import patience
 from dragoman_app.apps.running_marks import RunningMark
 from dragoman_app.cli import main
 from dragoman_hub.session import notes
+from dragoman_local.contracts.journals import prompt_entry
 from dragoman_local.journal import Entry, open_journal
 from dragoman_local.journal.erasure import FORGETTING
 from dragoman_local.journal.history import history_path
 from dragoman_local.kit.journal_lender import sessions_path
-from dragoman_local.testing.journals import prompt_entry
 
 pytestmark = pytest.mark.bound(60)
 

@@ -20,9 +20,9 @@ INTRODUCTION = """
 # Faults that a cluster survives
 
 What happens to nodes and servers of a cluster. Every row is a test whose name begins with its id, tried on
-real hubs and real servers of NATS: `pytest packages/hub/tests/cluster -k scl_02`. What the journal, every client and every
+real hubs and real servers of NATS: `pytest tests/cluster -k scl_02`. What the journal, every client and every
 process of an agent have written down is held against each other by a checker, which is itself tried with
-planted faults (`packages/hub/tests/cluster/checker.py`). These rows are made from `packages/hub/tests/cluster/catalogue.py`.
+planted faults (`tests/cluster/checker.py`). These rows are made from `tests/cluster/catalogue.py`.
 
 | id | what happens | what follows |
 |---|---|---|

@@ -1,7 +1,7 @@
 """The kill test: a cluster under load, struck again and again, and the judgement over all that was written.
 
 `storm` runs one and returns what the checker found; the records stay in its folder, for whoever wants to look
-(`run_storm.py --check FOLDER` judges them again). `packages/hub/tests/cluster/test_storm.py` runs a short one, and
+(`run_storm.py --check FOLDER` judges them again). `tests/cluster/test_storm.py` runs a short one, and
 `run_storm.py` one of any length.
 """
 

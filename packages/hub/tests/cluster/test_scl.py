@@ -5,7 +5,7 @@ short here; on a busy machine one may run out by itself, which costs a turn and 
 that a turn of a struck session ends well.
 
 `make test` runs the first two; a pause past the lease and kills in turn are then those of the simulation
-(`packages/hub/tests/hub/simulate/test_starved.py`, `test_simulate.py`), which has the same code in virtual time.
+(`tests/hub/simulate/test_starved.py`, `test_simulate.py`), which has the same code in virtual time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The kill test: three hubs, three servers, fifty sessions, and whatever can happen to them.
 
 `make test-all` runs it, beside everything else. In `make test`, storms are those of the simulation
-(`packages/hub/tests/hub/simulate/test_simulate.py`), and the checker that judges this one is tried by `test_checker.py`.
+(`tests/hub/simulate/test_simulate.py`), and the checker that judges this one is tried by `test_checker.py`.
 `DRAGOMAN_STORM_SECONDS` says for how long, `DRAGOMAN_STORM_SEED` which storm. By hand, for an hour:
 `packages/hub/tests/cluster/run_storm.py`.
 """

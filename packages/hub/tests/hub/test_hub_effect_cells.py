@@ -34,8 +34,8 @@ from dragoman_hub.lending.lender import HubLender
 from dragoman_hub.settings import AgentSettings
 from dragoman_local.journal.memory import MemoryJournal
 from dragoman_local.workspace.policy.policy_paths import policy_paths
-from tests.conftest import COUNTED
 from tests.forks import forked
+from tests.house import COUNTED
 
 pytestmark = pytest.mark.bound(30)
 

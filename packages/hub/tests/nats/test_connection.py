@@ -11,7 +11,7 @@ from tests.nats.places import opened
 
 from dragoman.errors import JournalClosed, JournalError
 from dragoman_hub.nats.replies import NoReply
-from dragoman_local.testing.shared_state import BusRecorder
+from dragoman_local.contracts.shared_state import BusRecorder
 from tests.nats_servers import started
 
 pytestmark = pytest.mark.bound(60)

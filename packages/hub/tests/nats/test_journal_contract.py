@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from tests.nats.places import fresh, fresh_journal, opened
 
-from dragoman.testing import check_journal, check_shared
+from dragoman_local.contracts import check_journal, check_shared
 from tests.nats_servers import Servers, started
 
 CLUSTER = pytest.param(3, id="three servers", marks=pytest.mark.slow)

@@ -17,9 +17,9 @@ from dragoman_hub.nats import key_index as module
 from dragoman_hub.nats.jetstream import JetStream
 from dragoman_hub.nats.key_index import NatsKeyIndex
 from dragoman_hub.nats.layout import token_of
+from dragoman_local.contracts.journals import entries, hub_note, keyed_turn
 from dragoman_local.journal import Entry, KeyEntries
 from dragoman_local.journal.idempotency import KeyedEntry
-from dragoman_local.testing.journals import entries, hub_note, keyed_turn
 from tests.nats_servers import Servers
 
 pytestmark = pytest.mark.bound(60)

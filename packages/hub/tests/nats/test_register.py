@@ -11,8 +11,8 @@ from tests.nats.places import fresh, opened
 
 from dragoman.errors import JournalError, KeyTaken
 from dragoman_hub.nats import bucket_follower, register
+from dragoman_local.contracts.shared_state import BusRecorder
 from dragoman_local.journal.shared_state import RegisterValue
-from dragoman_local.testing.shared_state import BusRecorder
 from tests.nats_servers import Servers
 
 pytestmark = pytest.mark.bound(40)

@@ -40,10 +40,11 @@ def test_the_archive_is_the_same_each_time_and_can_be_brought_as_a_file(
 def test_it_is_unpacked_with_everything_that_the_other_side_runs(bundle: Bundle, tmp_path: Path) -> None:
     bootstrap.unpack(bundle.data, tmp_path / "made")
     assert json.loads((tmp_path / "made/paths.json").read_text()) == {"paths": ["lib"]}
-    package = tmp_path / "made/lib/dragoman"
-    for name in ("remote/lender.py", "remote/attach.py", "hub/agents/host/__main__.py", "agents/echo.py"):
-        assert (package / name).is_file()
-    assert not (package / "check").exists()
+    library = tmp_path / "made/lib"
+    needed = ("remote/lender.py", "remote/attach.py", "agents/host/__main__.py")
+    for name in (*(f"dragoman_hub/{name}" for name in needed), "dragoman_app/agents/echo.py"):
+        assert (library / name).is_file()
+    assert not any((library / name).exists() for name in ("dragoman_check", "dragoman_hub/api"))
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 

@@ -24,11 +24,11 @@ from dragoman_hub.gate.grants_store import TokenStore
 from tests import forks
 from tests.agent_shelf import archive_entry, keep_list
 from tests.browser import launch, open_driver
-from tests.conftest import children
+from tests.house import children
 from tests.subagents.family import arguments
 
 AGENT = Path(__file__).parent / "guide.script"
-STEERABLE = Path(__file__).parents[1] / "steerable_agent.py"
+STEERABLE = Path(__file__).parents[4] / "tests/steerable_agent.py"
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 800}
 BROWSING = {"viewport": DESK, "accept_downloads": True, "reduced_motion": "reduce"}

@@ -12,7 +12,7 @@ from websockets.sync.client import connect
 
 from dragoman.testing.pace import patience
 
-AXE = Path(__file__).parents[4] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 # A browser without a screen shows every page at all times, so the page has to be told that nobody looks.
 HIDE = "() => Object.defineProperty(document, 'visibilityState', { value: 'hidden' })"

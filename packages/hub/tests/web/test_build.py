@@ -15,7 +15,7 @@ import pytest
 from dragoman.testing.pace import patience
 from dragoman_hub.web.page import STATIC
 
-WEB = Path(__file__).parents[4] / "web"
+WEB = Path(__file__).parents[2] / "web"
 NODE = shutil.which("node")
 SETTINGS = ("build.mjs", "package.json", "package-lock.json", "tsconfig.json")
 MOST = 90_000

@@ -19,7 +19,7 @@ from tests.web.page_sight import becomes, counts
 
 from dragoman.testing.pace import patience
 
-WEB = Path(__file__).parents[4] / "web"
+WEB = Path(__file__).parents[2] / "web"
 NODE = shutil.which("node")
 RECORDING = json.loads((WEB / "demo" / "recording.json").read_text("utf-8"))
 MOST = 120_000

@@ -290,7 +290,7 @@ def test_there_are_no_barriers_on_a_full_screen(visitor: Visitor, hub: RunningHu
     ended(page, 2)
 
 
-@pytest.mark.slow  # packages/app/tests/agents/review/test_agent.py reviews files; the first run has a turn in the page
+@pytest.mark.slow  # tests/agents/review/test_agent.py reviews files; the first run has a turn in the page
 def test_the_reviewer_reviews_a_file_in_the_page(visitor: Visitor, hub: RunningHub) -> None:
     folder = hub.folder / "reviewed"
     folder.mkdir()

@@ -19,7 +19,7 @@ from tests.web.page_sight import becomes, says
 from dragoman.testing.pace import patience
 from dragoman.text.sanitize import sanitize, sanitize_line
 
-WEB = Path(__file__).parents[4] / "web"
+WEB = Path(__file__).parents[2] / "web"
 NODE = shutil.which("node")
 
 # Bundles the page's module, and shows each text of its input in every mode. Marks of many lines are written

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.testing import check_journal
+from dragoman_local.contracts import check_journal
 from dragoman_local.journal import Durability, Entry, Journal, MemoryJournal, StreamInfo, open_journal
 
 

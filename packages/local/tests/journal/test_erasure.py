@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import JournalError
+from dragoman_local.contracts.journals import prompt_entry
 from dragoman_local.journal import open_journal
 from dragoman_local.journal.erasure import FORGETTING, SessionEraser, SessionNames
-from dragoman_local.testing.journals import prompt_entry
 
 
 def files_with(marker: str, folder: Path) -> list[str]:

@@ -12,10 +12,10 @@ import pytest
 from tests.runtime.raw import until
 
 from dragoman.errors import JournalClosed, JournalError
+from dragoman_local.contracts.journals import chunk_entry
 from dragoman_local.journal import open_journal
 from dragoman_local.journal.idle_index import SCRUBBED_BYTES, WordJournal, index_while_idle
 from dragoman_local.journal.word_index import BEHIND
-from dragoman_local.testing.journals import chunk_entry
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time
 

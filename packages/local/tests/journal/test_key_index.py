@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import JournalDamaged
+from dragoman_local.contracts.journals import entries, hub_note, keyed_turn
 from dragoman_local.journal import (
     Entry,
     KeyEntries,
@@ -29,7 +30,6 @@ from dragoman_local.journal.idempotency import hash_of
 from dragoman_local.journal.journal_copy import CopyClock, copy_journal
 from dragoman_local.journal.salvage import repair
 from dragoman_local.journal.streams import page_of
-from dragoman_local.testing.journals import entries, hub_note, keyed_turn
 
 KEY = b"k" * 32
 
@@ -129,7 +129,7 @@ async def test_making_an_index_goes_on_where_it_was_broken_off(
 WRITER = """
 import asyncio, sys
 from dragoman_local.journal import open_journal
-from dragoman_local.testing.journals import keyed_turn
+from dragoman_local.contracts.journals import keyed_turn
 
 async def main():
     async with open_journal(sys.argv[1], durability="normal") as journal:

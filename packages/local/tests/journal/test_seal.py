@@ -12,14 +12,14 @@ import pytest
 from tests.journal.streams import all_bytes, frames
 
 from dragoman.errors import JournalDamaged, LocalMistake
-from dragoman.testing import check_journal
+from dragoman_local.contracts import check_journal
+from dragoman_local.contracts.journals import chunk_entry, prompt_entry
 from dragoman_local.journal import Entry, SqliteJournal, StreamInfo, WrongKey, open_journal, open_sealed
 from dragoman_local.journal.salvage import repair
 from dragoman_local.journal.seal import Seal
 from dragoman_local.journal.sealed_search import scan
 from dragoman_local.journal.streams import DIRECTION_NUMBERS
 from dragoman_local.journal.tables import entry_sum, find_stream, write_stream
-from dragoman_local.testing.journals import chunk_entry, prompt_entry
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.journal.streams import replayed
 
 from dragoman.errors import BadTranscript, NoSuchStream
+from dragoman_local.contracts.journals import prompt_entry
 from dragoman_local.journal import Entry, MemoryJournal, StreamInfo
 from dragoman_local.journal.transcript import export, header, line, lines, load, read_header, read_transcript
-from dragoman_local.testing.journals import prompt_entry
 from tests.every import every
 
 ENTRIES = st.builds(

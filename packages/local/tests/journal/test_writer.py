@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from dragoman.errors import JournalClosed, JournalError, StreamMoved
+from dragoman_local.contracts.journals import chunk_entry
 from dragoman_local.journal import Entry, open_journal, writer
 from dragoman_local.journal.sqlite_file import Refusal
 from dragoman_local.journal.writer import WriterThread
-from dragoman_local.testing.journals import chunk_entry
 
 
 class Statements:

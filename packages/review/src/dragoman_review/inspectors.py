@@ -10,6 +10,7 @@ import asyncio
 import os
 import signal
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -94,7 +95,8 @@ class Inspector:
 
 async def _start() -> asyncio.subprocess.Process:
     # -P: the working directory may be the project under review, and nothing of it shall be imported.
-    package = str(Path(__file__).parents[2])
+    specs = (find_spec(name) for name in ("dragoman", "dragoman_local", "dragoman_review"))
+    packages = dict.fromkeys(str(Path(spec.origin).parents[1]) for spec in specs if spec and spec.origin)
     python_path = [
         entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(entry)
     ]
@@ -104,7 +106,7 @@ async def _start() -> asyncio.subprocess.Process:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,  # a panic of the library speaks there, and we say it better
-            env={**os.environ, "PYTHONPATH": os.pathsep.join((package, *python_path))},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((*packages, *python_path))},
             limit=_LONGEST_ANSWER,
             start_new_session=sys.platform != "win32",
         )

@@ -1,7 +1,7 @@
 """The rules in the process of the test, for tests in which the worker processes are not the point.
 
 A worker process takes a third of a second to start and to compile the rules, and each review starts its own.
-`packages/review/tests/review/test_engine.py` tries reviews with workers, and `packages/app/tests/agents/review/test_agent_wire.py` the
+`tests/review/test_engine.py` tries reviews with workers, and `tests/agents/review/test_agent_wire.py` the
 agent.
 """
 

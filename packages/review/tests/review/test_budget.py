@@ -10,7 +10,7 @@ from tests.review.planted import CORPUS
 from dragoman_review import own_rules
 
 ROOT = Path(__file__).parents[4]
-REVIEW = ROOT / "src" / "dragoman" / "review"
+REVIEW = ROOT / "packages/review/src/dragoman_review"
 
 
 @pytest.mark.parametrize(

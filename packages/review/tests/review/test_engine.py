@@ -23,7 +23,7 @@ from dragoman_review import (
     review,
 )
 from dragoman_review import engine as engine_module
-from tests.conftest import children
+from tests.house import children
 
 BAD = "def f(a=[]):\n    return eval(a)\n"
 

@@ -11,7 +11,7 @@ import pytest
 from dragoman.blocking import connect
 from dragoman.testing.pace import patience
 
-AGENT = Path(__file__).parents[1] / "steerable_agent.py"
+AGENT = Path(__file__).parents[4] / "tests/steerable_agent.py"
 
 
 @pytest.mark.parametrize(

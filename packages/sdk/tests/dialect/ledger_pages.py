@@ -20,7 +20,7 @@ def on_the_page(dialect: str, heading: str) -> list[tuple[str, str]]:
 def in_the_code(dialect: str, method: str) -> set[str]:
     """The names of the remarks that the package puts down with `note_loss` or `note_repair`."""
     found: set[str] = set()
-    for path in (ROOT / "src" / "dragoman" / "dialect" / dialect).rglob("*.py"):
+    for path in (ROOT / "packages/sdk/src/dragoman/dialect" / dialect).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if (
                 isinstance(node, ast.Call)

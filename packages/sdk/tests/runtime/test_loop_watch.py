@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="waiting is seen
 @pytest.fixture(autouse=True)
 def ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """The code of this file counts as the package's."""
-    monkeypatch.setattr(loop_watch, "PACKAGE", str(Path(__file__).parent) + os.sep)
+    monkeypatch.setattr(loop_watch, "package_folders", lambda: (str(Path(__file__).parent) + os.sep,))
 
 
 def compute() -> None:
@@ -105,7 +105,7 @@ async def test_who_waits_for_a_processor_or_the_interpreter_holds_up_nobody() ->
 
 
 async def test_what_others_do_in_the_loop_is_not_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop_watch, "PACKAGE", "/elsewhere/")
+    monkeypatch.setattr(loop_watch, "package_folders", lambda: ("/elsewhere/",))
     found: list[SlowCallback] = []
     with LoopWatch(found.append):
         done = asyncio.Event()

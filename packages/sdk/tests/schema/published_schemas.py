@@ -16,7 +16,7 @@ import pytest
 
 from dragoman.schema import v1, v2
 
-PACKAGE = Path(__file__).parents[1] / "interop" / "ts" / "node_modules" / "@agentclientprotocol" / "sdk"
+PACKAGE = Path(__file__).parents[4] / "tests/interop/ts/node_modules/@agentclientprotocol/sdk"
 FILES = [(version, name) for version in ("v1", "v2") for name in ("schema", "schema.unstable")]
 VERSIONS: dict[str, Any] = {"v1": v1, "v2": v2}
 

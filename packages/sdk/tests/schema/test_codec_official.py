@@ -27,7 +27,7 @@ from .instances import instances
 from .published_schemas import PACKAGE, THROUGH_UNION, definitions, needs_schemas, readable, type_of
 from .test_lenient import CASES, WRONG, is_new_text
 
-VALIDATOR = Path(__file__).parents[1] / "interop" / "ts" / "validate.mjs"
+VALIDATOR = Path(__file__).parents[4] / "tests/interop/ts/validate.mjs"
 needs_node = pytest.mark.skipif(
     shutil.which("node") is None or not PACKAGE.is_dir(),
     reason="needs node and the TypeScript SDK: make setup",

@@ -15,6 +15,18 @@ SEVERITIES = {"DEBUG": 5, "INFO": 9, "WARNING": 13, "ERROR": 17, "CRITICAL": 21}
 """The numbers of OpenTelemetry's model of logs."""
 
 
+LOGGERS = tuple(f"dragoman{box}" for box in ("", "_local", "_check", "_review", "_hub", "_app"))
+"""Ours, above the loggers of all modules."""
+
+
+def log_only_to(handler: logging.Handler) -> None:
+    """What our modules log goes to this handler, and nowhere else."""
+    for name in LOGGERS:
+        log = logging.getLogger(name)
+        log.propagate = False
+        log.addHandler(handler)
+
+
 class SafeFormatter(logging.Formatter):
     """Log lines that a terminal may show: they may quote what a peer sent."""
 

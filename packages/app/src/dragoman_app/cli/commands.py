@@ -1,7 +1,7 @@
 """The table of commands: the parser, `--help`, the completion of shells and the manual are made from it.
 
 A row's `run` names the function that does the work, as `package.module:function`; its module is imported when
-the command runs. The options are declared in `dragoman_app.cli.options`, whose modules import next to nothing.
+the command runs. The options are declared in `cli.options`, whose modules import next to nothing.
 """
 
 from __future__ import annotations

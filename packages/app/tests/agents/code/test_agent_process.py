@@ -26,7 +26,7 @@ together = SideBySide(2)
 
 CODER = [sys.executable, "-m", "dragoman", "agent", "code"]
 MCP_SERVER = forked(
-    [sys.executable, str(Path(__file__).parents[2] / "sdk" / "kit" / "official_mcp_server.py")]
+    [sys.executable, str(Path(__file__).parents[4] / "local/tests/kit/official_mcp_server.py")]
 )
 FORKED = [*DRAGOMAN, *CODER[3:]]
 

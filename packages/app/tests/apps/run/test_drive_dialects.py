@@ -15,7 +15,7 @@ from tests.together import SideBySide
 
 together = SideBySide(2)
 
-PROGRAM = Path(__file__).parents[2] / "sdk" / "foreign_agent.py"
+PROGRAM = Path(__file__).parents[4] / "sdk/tests/sdk/foreign_agent.py"
 ZED = "@zed-industries/claude-code-acp"
 
 

@@ -17,7 +17,7 @@ from tests.apps.run.run_process import RUN, home, run
 
 from dragoman.testing.pace import patience
 
-AGENT = Path(__file__).parents[2] / "steerable_agent.py"
+AGENT = Path(__file__).parents[5] / "tests/steerable_agent.py"
 
 
 def steer(folder: Path, kind: str, prompt: str, lines: bytes, *more: str) -> tuple[list[Any], str]:

@@ -18,18 +18,18 @@ import msgspec
 
 from dragoman.errors import LocalMistake
 from dragoman.version import VERSION
-from dragoman_hub.remote.package_files import PACKAGE, package_files
+from dragoman_hub.remote.package_files import own_packages, package_files
 
 DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def pack() -> bytes:
     """The archive of the package that runs here."""
-    package, library = PACKAGE, Path(msgspec.__file__).parent
+    library = Path(msgspec.__file__).parent
     suffix = next((_suffix(file) for file in package_files(library) if _is_compiled(file)), "")
     machine = platform.machine().lower() if "darwin" in suffix else ""
     wheels = [
-        (f"dragoman-{VERSION}-py3-none-any.whl", _zip_of(package), "", ""),
+        (f"dragoman-{VERSION}-py3-none-any.whl", _zip_of(*own_packages()), "", ""),
         (f"msgspec-{sysconfig.get_platform()}.whl", _zip_of(library), suffix, machine),
     ]
     contents = {
@@ -53,13 +53,14 @@ def pack() -> bytes:
     return content.getvalue()
 
 
-def _zip_of(package: Path) -> bytes:
-    """A package as it is imported, below its name."""
+def _zip_of(*packages: Path) -> bytes:
+    """Packages as they are imported, each below its name."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", compression=zipfile.ZIP_DEFLATED) as archive:
-        for file in package_files(package):
-            name = f"{package.name}/{file.relative_to(package).as_posix()}"
-            _add(archive, name, file.read_bytes(), compression=zipfile.ZIP_DEFLATED)
+        for package in packages:
+            for file in package_files(package):
+                name = f"{package.name}/{file.relative_to(package).as_posix()}"
+                _add(archive, name, file.read_bytes(), compression=zipfile.ZIP_DEFLATED)
     return content.getvalue()
 
 

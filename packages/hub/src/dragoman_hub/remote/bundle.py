@@ -19,7 +19,7 @@ from msgspec import Struct
 from dragoman.system.folders import user_folder
 from dragoman.system.replacement import replace_file
 from dragoman.version import VERSION
-from dragoman_hub.remote.package_files import PACKAGE, package_files
+from dragoman_hub.remote.package_files import own_packages, package_files
 
 MOST_ARCHIVES = 3
 """Archives that stay in the cache; more are of versions that nobody runs any more."""
@@ -70,7 +70,7 @@ def _keep(path: Path, data: bytes) -> None:
 def _fingerprint() -> str:
     """Changes when a file does: names, sizes and times are looked at, and nothing is read."""
     digest = hashlib.sha256(sysconfig.get_platform().encode())
-    for package in (PACKAGE, Path(msgspec.__file__).parent):
+    for package in (*own_packages(), Path(msgspec.__file__).parent):
         for file in package_files(package):
             status = file.stat()
             digest.update(f"{file}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())

@@ -1,7 +1,7 @@
 """Stands before an agent on the other side, and lends it that side's files and terminals.
 
 What the agent asks of files and terminals is done here, in the folders of its session; before each access the
-client is asked for its leave (`_dragoman/access/permit`, see `dragoman_local.workspace.remote_access`). Everything
+client is asked for its leave (`_dragoman/access/permit`, see `workspace.remote_access`). Everything
 else passes in both directions as it is, but for the capabilities in `initialize`: an agent is told that there
 are files and terminals, because there are. The client may ask what changed in the folders of a session
 (`dragoman_local.workspace.remote_changes`); that is answered here too.

@@ -22,7 +22,7 @@ from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
 from dragoman_hub.agents.invalid_frames import LOG_SECONDS, InvalidFrames
 from dragoman_hub.session.message_ids import OWN_MESSAGE
-from tests.conftest import COUNTED
+from tests.house import COUNTED
 
 MUTATED = int(os.environ.get("DRAGOMAN_MUTATIONS", "1500"))
 """Lines of the storm that something happened to; `make test-all` sends twenty thousand."""

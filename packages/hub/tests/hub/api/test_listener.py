@@ -17,16 +17,15 @@ from pathlib import Path
 
 import pytest
 
-import dragoman
 from dragoman import Client, connect
+from dragoman.errors import LocalMistake
 from dragoman_app.cli.served_address import ServedAddress
 from dragoman_hub.api.agent_per_connection import AgentPerConnection
 from dragoman_hub.api.endpoint import AcpEndpoint
 from dragoman_hub.api.listener import open_listener, open_socket
 from dragoman_hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
+from tests.boxes import modules
 from tests.forks import DRAGOMAN
-
-SOURCE = Path(dragoman.__file__).parent
 
 
 def connections() -> dict[tuple[str, str], bool]:
@@ -84,7 +83,7 @@ def test_what_commands_serve_is_sent_at_once(host: str, tmp_path: Path) -> None:
     )
     try:
         address = ServedAddress(args)
-    except dragoman.errors.LocalMistake as error:
+    except LocalMistake as error:
         pytest.skip(f"this machine has no such address: {error}")
     address.socket.listen()
     with address.socket, socket.create_connection(address.socket.getsockname()[:2]):
@@ -100,9 +99,5 @@ def test_nobody_else_listens_or_connects_without_asyncio() -> None:
     own_socket = re.compile(
         r"create_server\(|socket\.socket\((?!socket\.AF_UNIX|fileno)|create_connection\(\("
     )
-    places = {
-        path.relative_to(SOURCE).as_posix()
-        for path in SOURCE.rglob("*.py")
-        if own_socket.search(path.read_text(encoding="utf-8"))
-    }
-    assert places == {"hub/api/listener.py"}
+    places = {module for module, path in modules() if own_socket.search(path.read_text(encoding="utf-8"))}
+    assert places == {"dragoman_hub.api.listener"}

@@ -8,7 +8,7 @@ import pytest
 from tests.hub.consent.stage import ConsentHub, consent_hub
 from tests.hub.consent.table import KILLS, chosen_rows, expected_marks
 
-from tests.conftest import COUNTED
+from tests.house import COUNTED
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -9,7 +9,7 @@ import pytest
 from tests.hub.consent.stage import consent_hub
 from tests.hub.consent.table import KILLS, chosen_rows
 
-from tests.conftest import COUNTED
+from tests.house import COUNTED
 
 pytestmark = pytest.mark.timeout(600)
 

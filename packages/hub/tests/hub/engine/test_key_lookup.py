@@ -27,8 +27,8 @@ from dragoman_hub.engine import checkpoints
 from dragoman_hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
 from dragoman_hub.nats import open_nats
 from dragoman_hub.session.state import ANSWERS
+from dragoman_local.contracts.journals import keyed_turn
 from dragoman_local.journal import Entry, Journal, KeyEntries, MemoryJournal, open_journal, open_sealed
-from dragoman_local.testing.journals import keyed_turn
 from tests.forks import DRAGOMAN
 from tests.nats_servers import Servers, started
 

@@ -17,7 +17,7 @@ from tests.hub.explore.world import HubWorld, Scope
 
 from dragoman_hub.session import state
 from dragoman_hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
-from tests.conftest import COUNTED
+from tests.house import COUNTED
 
 QUICK_SCOPES = tuple(name for name in SCOPES if name not in SLOW_SCOPES)
 

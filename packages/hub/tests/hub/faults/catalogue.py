@@ -113,7 +113,7 @@ INTRODUCTION = """
 
 What clients, networks and strangers do to `dragoman serve` and to `dragoman hub`. After each of them the next
 client is served. Every row is a test whose name begins with its id, tried on both over real sockets:
-`pytest packages/hub/tests/hub/faults -k nws_16`. These rows are made from `packages/hub/tests/hub/faults/catalogue.py`.
+`pytest tests/hub/faults -k nws_16`. These rows are made from `tests/hub/faults/catalogue.py`.
 
 Where a turn ends with its client, the hub is one that cancels what its last client has left
 (`detached.on_last_leave`); by default it goes on.

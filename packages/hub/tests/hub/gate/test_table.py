@@ -37,7 +37,7 @@ from dragoman_hub.gate.table import (
     Place,
     check,
 )
-from tests.conftest import COUNTED
+from tests.house import COUNTED
 
 PAGE = Path(__file__).parents[5] / "docs" / "hub-protocol.md"
 ALL: tuple[Scope, ...] = get_args(Scope)

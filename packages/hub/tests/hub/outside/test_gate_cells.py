@@ -34,7 +34,7 @@ from dragoman_hub.gate.table import (
     SESSION_EXTENSION,
     GateRow,
 )
-from tests.conftest import COUNTED
+from tests.house import COUNTED
 from tests.pairwise import pairwise
 
 pytestmark = [

@@ -1,8 +1,8 @@
-"""The drop test at full length, by hand: python packages/hub/tests/hub/sessions/run_drops.py --frames 5000 --crashes 1000
+"""The drop test at full length, by hand: python tests/hub/sessions/run_drops.py --frames 5000 --crashes 1000
 
 First, one conversation of so many messages whose connection is cut after every single one of them. Then
 conversations in which connections are cut and the hub is killed at random moments, until it was killed often
-enough. What the client heard is compared with what it hears undisturbed. `packages/hub/tests/hub/test_hub_killed.py` does
+enough. What the client heard is compared with what it hears undisturbed. `tests/hub/test_hub_killed.py` does
 the same with real processes: DRAGOMAN_KILLS=1000.
 """
 

@@ -28,6 +28,7 @@ from dragoman.transport.contract import Transport, TransportLimits
 from dragoman_hub.engine.options import HubOptions
 from dragoman_hub.gate.admission import Grant
 from dragoman_local.journal.memory import MemoryJournal
+from tests.boxes import PACKAGES
 
 REST_SECONDS = 400.0
 """Virtual seconds in which everything must come to rest when the faults have ended: an agent that keeps
@@ -409,20 +410,23 @@ async def _care(world: World, caretaker: SimulatedClient) -> None:
 @contextmanager
 def _logged(story: Story, *, verbose: bool) -> Iterator[None]:
     """The log of the hubs goes into the story, and nowhere else."""
-    root = logging.getLogger("dragoman")
+    loggers = [logging.getLogger(package) for package in PACKAGES.values()]
     handler = StoryLog(story, verbose=verbose)
-    before = (root.level, root.propagate, logging.root.manager.disable)
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG if verbose else logging.ERROR)
-    root.propagate = False
+    before = [(one.level, one.propagate) for one in loggers]
+    disabled = logging.root.manager.disable
+    for one in loggers:
+        one.addHandler(handler)
+        one.setLevel(logging.DEBUG if verbose else logging.ERROR)
+        one.propagate = False
     logging.disable(logging.NOTSET)
     try:
         yield
     finally:
-        root.removeHandler(handler)
-        root.setLevel(before[0])
-        root.propagate = before[1]
-        logging.disable(before[2])
+        for one, (level, propagate) in zip(loggers, before, strict=True):
+            one.removeHandler(handler)
+            one.setLevel(level)
+            one.propagate = propagate
+        logging.disable(disabled)
 
 
 def run_seed(seed: int, *, verbose: bool = False, kind: type[World] = World) -> Outcome:

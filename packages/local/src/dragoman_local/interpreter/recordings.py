@@ -1,6 +1,6 @@
 """Recordings of conversations in whatever form they are kept, as frames with who said each.
 
-Read are our transcripts and those of others (`dir` with `msg` or `raw`, see `dragoman_local.journal.transcript`),
+Read are our transcripts and those of others (`dir` with `msg` or `raw`, see `journal.transcript`),
 lines of `{"to": …, "frame": …}`, and plain frames, one a line. A plain frame does not say who sent it.
 """
 

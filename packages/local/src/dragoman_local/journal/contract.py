@@ -14,7 +14,7 @@
 
 A stream is one recorded conversation. Its name is the caller's choice and only a name: nothing opens a file
 by it. The journal knows bytes; what they mean matters to search alone, and only as a reader would skim them.
-`dragoman.testing.check_journal` holds an implementation to this page.
+`dragoman_local.contracts.check_journal` holds an implementation to this page.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Makes known secrets in frames unreadable before they are stored.
 
-What a secret is, `dragoman_local.secrets` knows. The names of values stay, so that a reader sees what was there.
+What a secret is, `secrets` knows. The names of values stay, so that a reader sees what was there.
 This module makes it cheap for frames that come in streams: what many of them share is looked at once. A frame
 without a secret is returned as it is, unparsed. A secret that chunks of a stream cut in two is not found.
 """

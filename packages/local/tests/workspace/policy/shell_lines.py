@@ -158,7 +158,8 @@ def collected_lines(most: int = 20_000) -> list[str]:
     lines += re.findall(r"^\t[@-]*(.+)", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for file in sorted((REPOSITORY / ".github").rglob("*.y*ml")):
         lines += re.findall(r"^\s*(?:- )?run: (.+)", file.read_text(encoding="utf-8"), re.MULTILINE)
-    for folder in (REPOSITORY / "web", REPOSITORY / "vscode", Path("/usr/lib"), Path("/usr/local/lib")):
+    ours = (REPOSITORY / "packages/hub/web", REPOSITORY / "vscode")
+    for folder in (*ours, Path("/usr/lib"), Path("/usr/local/lib")):
         for file in sorted((folder / "node_modules").rglob("package.json")):
             lines += _scripts(file)
     lines = [re.sub(r"/bin/(?=(ba)?sh )", "", line) for line in lines]

@@ -36,7 +36,8 @@ SWITCH = "DRAGOMAN_LOOP_WATCH"
 LONGEST = 0.05
 """Seconds that one callback may take: others wait for it."""
 
-PACKAGE = str(Path(__file__).parents[1]) + os.sep
+PACKAGES = ("dragoman", "dragoman_local", "dragoman_hub", "dragoman_app")
+"""Whose code is watched."""
 
 _LOOK_EVERY = 0.4
 """Looks of the second thread, in parts of the longest time."""
@@ -130,7 +131,7 @@ class LoopWatch:
 
     def _tell(self, running: _RunningCallback, how: Literal["computed", "waited"], seconds: float) -> None:
         name, file = _describe(running.handle)
-        is_ours = file.startswith(PACKAGE) or (running.place is not None and _is_of_others(file))
+        is_ours = file.startswith(package_folders()) or (running.place is not None and _is_of_others(file))
         if is_ours and not running.is_reported:
             running.is_reported = True
             self._report(SlowCallback(name=name, how=how, seconds=seconds, place=running.place or ""))
@@ -174,12 +175,20 @@ def _place_of(frame: FrameType | None) -> str | None:
     """
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith(PACKAGE):
-            return f"{file[len(PACKAGE) :]}:{frame.f_lineno} ({frame.f_code.co_qualname})"
+        for folder in package_folders():
+            if file.startswith(folder):
+                name = os.path.relpath(file, os.path.dirname(folder.rstrip(os.sep)))
+                return f"{name}:{frame.f_lineno} ({frame.f_code.co_qualname})"
         if not _is_of_others(file):
             return None
         frame = frame.f_back
     return None
+
+
+def package_folders() -> tuple[str, ...]:
+    """Where those of our packages are that are loaded."""
+    loaded = (sys.modules.get(name) for name in PACKAGES)
+    return tuple(os.path.join(module.__path__[0], "") for module in loaded if module is not None)
 
 
 def _is_of_others(file: str) -> bool:

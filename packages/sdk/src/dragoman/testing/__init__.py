@@ -18,8 +18,6 @@ if _typing.TYPE_CHECKING:
     from dragoman.testing.script_peers import ScriptedAgent, ScriptedClient
     from dragoman.testing.transcript import RecordingTransport, Transcript, TranscriptFrame
     from dragoman.testing.transports import check_transport
-    from dragoman_local.testing.journals import check_journal
-    from dragoman_local.testing.shared_state import check_shared
 
 _HOMES = {
     "FAULTS": "faults",
@@ -34,8 +32,6 @@ _HOMES = {
     "Transcript": "transcript",
     "Variant": "faults",
     "assert_golden": "golden",
-    "check_journal": "journals",
-    "check_shared": "shared_state",
     "check_transport": "transports",
     "faulty": "faults",
     "normalise": "golden",
@@ -55,8 +51,6 @@ __all__ = [
     "TranscriptFrame",
     "Variant",
     "assert_golden",
-    "check_journal",
-    "check_shared",
     "check_transport",
     "faulty",
     "normalise",

@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 
-const sdk = new URL("../../interop/ts/node_modules/@agentclientprotocol/sdk/dist/v2/stable/acp.js", import.meta.url);
+const sdk = new URL("../../../../../tests/interop/ts/node_modules/@agentclientprotocol/sdk/dist/v2/stable/acp.js", import.meta.url);
 const { RequestError, agent, methods, ndJsonStream } = await import(sdk);
 const { session, elicitation } = methods.client;
 const OPTIONS = [

@@ -1,6 +1,6 @@
 """`dragoman chat`, the terminal client: from parsed arguments to an exit status.
 
-The screen is `dragoman_app.tui`; the other modules here are the backend that it talks to. Mistakes that can be
+The screen is `tui`; the other modules here are the backend that it talks to. Mistakes that can be
 found without a screen are found first. The log stays silent: it would write over the screen, which shows what
 goes wrong.
 """
@@ -21,6 +21,7 @@ from dragoman_app.apps.chat.terminal_colours import ask_terminal, theme_for
 from dragoman_app.apps.chat.terminal_end import TerminalEnd
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.files import authorization
+from dragoman_app.apps.log_lines import log_only_to
 from dragoman_app.apps.target import remote_folder
 from dragoman_app.tui.app import ChatApp, theme_names
 from dragoman_app.tui.drawing.pictures import prepare_pictures
@@ -88,9 +89,7 @@ def _cwd(args: argparse.Namespace) -> str:
 def _show(
     backend: ChatBackend, request: ChatRequest | None, *, colours: bool, theme: str, with_board: bool
 ) -> int:
-    log = logging.getLogger("dragoman")
-    log.propagate = False
-    log.addHandler(logging.NullHandler())
+    log_only_to(logging.NullHandler())
     if colours and "NO_COLOR" not in os.environ:
         prepare_pictures()
     end = TerminalEnd()

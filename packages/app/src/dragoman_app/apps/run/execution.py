@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from dragoman.errors import DragomanError
 from dragoman.version import VERSION
 from dragoman_app.apps.console import write_stderr
-from dragoman_app.apps.log_lines import SafeFormatter, sanitize_log_lines
+from dragoman_app.apps.log_lines import SafeFormatter, log_only_to, sanitize_log_lines
 from dragoman_app.apps.run import events
 from dragoman_app.apps.run.drive import RunDriver
 from dragoman_app.apps.run.early_agent import EarlyAgent
@@ -69,14 +69,9 @@ async def _adopt_and_run(
 def _set_up_logging(*, verbose: bool) -> None:
     """Our log is for those who asked for it: it may quote what an agent sent."""
     sanitize_log_lines()
-    log = logging.getLogger("dragoman")
-    log.propagate = False
-    if verbose:
-        handler = logging.StreamHandler()
-        handler.setFormatter(SafeFormatter("dragoman: %(levelname)s: %(message)s"))
-        log.addHandler(handler)
-    else:
-        log.addHandler(logging.NullHandler())
+    handler = logging.StreamHandler() if verbose else logging.NullHandler()
+    handler.setFormatter(SafeFormatter("dragoman: %(levelname)s: %(message)s"))
+    log_only_to(handler)
 
 
 async def run_plan(

@@ -16,7 +16,7 @@ from dragoman_hub.agents.host import place, records
 from dragoman_hub.agents.host.agent_host import ATTACHED
 from dragoman_hub.agents.host.host_connection import HostedAgent
 from dragoman_hub.agents.host.hosted_agents import find_hosted, host_agent
-from tests.conftest import children
+from tests.house import children
 
 # Each may start processes on a machine that is busy with other tests.
 pytestmark = pytest.mark.bound(30)

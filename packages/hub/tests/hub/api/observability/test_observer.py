@@ -12,9 +12,9 @@ from tests.hub.api.observability.fakes import ShownHub, answer, ask, live, note,
 from tests.hub.api.observability.strict import Read, parse
 
 from dragoman.errors import JournalError
-from dragoman.testing import check_journal
 from dragoman_hub.api.observability.observer import REASONS, Observer
 from dragoman_hub.api.observability.status import SeenAgent
+from dragoman_local.contracts import check_journal
 from dragoman_local.journal import Entry, Journal, MemoryJournal
 
 

@@ -36,7 +36,7 @@ def hash_text(text: str) -> int:
 
 
 def token_of_text(text: str) -> str:
-    """Of a whole file, as `dragoman_local.workspace.versions.version_of` makes it: whoever reads the file, as text
+    """Of a whole file, as `workspace.versions.version_of` makes it: whoever reads the file, as text
     or as bytes, from a client or from us, is given the same version.
     """
     return f"c{hashlib.blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"

@@ -1,4 +1,4 @@
-"""The guards of conftest.py bite: a leak fails, a hang fails, an error keeps its own face."""
+"""The guards of every test bite: a leak fails, a hang fails, an error keeps its own face."""
 
 import asyncio
 import os
@@ -11,7 +11,8 @@ import pytest
 import pytest_timeout  # type: ignore[import-untyped]
 
 from dragoman.testing.pace import patience
-from tests.conftest import FIRST, ROOT, UTF_8, Watchdog, children, guarded
+from tests.boxes import folders_of_tests
+from tests.house import FIRST, UTF_8, Watchdog, children, guarded
 
 
 async def test_a_task_left_behind_fails_the_test_and_is_ended() -> None:
@@ -108,7 +109,8 @@ def test_children_lists_running_and_unreaped_processes() -> None:
 
 
 def test_every_file_that_begins_first_is_there() -> None:
-    assert [name for name in FIRST if not (ROOT / name).exists()] == []
+    folders = folders_of_tests().values()
+    assert [name for name in FIRST if not any((folder / name).exists() for folder in folders)] == []
 
 
 def test_hypothesis_knows_what_utf_8_can_say() -> None:

@@ -35,6 +35,7 @@ from hypothesis.internal.intervalsets import IntervalSet  # noqa: E402
 
 from dragoman.testing.pace import deadline, pace  # noqa: E402
 from tests import forks  # noqa: E402
+from tests.boxes import folders_of_tests  # noqa: E402
 from tests.fork_server import ForkServer  # noqa: E402
 from tests.slow import mark_all_but_one  # noqa: E402
 
@@ -113,8 +114,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-ROOT = Path(__file__).parent
-
 FIRST = (
     "web/test_serving.py",  # before the browser: beside one no loop of asyncio can run
     "web/",
@@ -161,7 +160,8 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, Any, Any]:
 @functools.cache
 def place_in_run(path: Path) -> int:
     """The lower it is, the earlier the tests of the file begin."""
-    name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
+    homes = (folder for folder in folders_of_tests().values() if path.is_relative_to(folder))
+    name = path.relative_to(next(homes, path)).as_posix()
     return next((place for place, start in enumerate(FIRST) if name.startswith(start)), len(FIRST))
 
 

@@ -1,7 +1,7 @@
 """Holds a register and a bus to their contract: for ours, and for those that you write.
 
 Give `check_shared` a function that makes one node of what is shared, as an `async with`: all nodes that it
-makes within one promise share what they hold. Every promise of `dragoman_local.journal.shared_state` is tried, and
+makes within one promise share what they hold. Every promise of `journal.shared_state` is tried, and
 the first that is broken is named in an `AssertionError`. What happens when a network fails is each
 implementation's own story.
 """
