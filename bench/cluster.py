@@ -21,12 +21,11 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # servers and hubs are started as the tests do
 
-from tests.cluster.together import Cluster, running_cluster  # noqa: E402
-
 import cluster_figures as figures  # noqa: E402
 from cluster_report import Report  # noqa: E402
 from harness.company import Company  # noqa: E402
 from harness.processes import adopt_orphans  # noqa: E402
+from tests.cluster.together import Cluster, running_cluster  # noqa: E402
 
 AGENT = [sys.executable, str(HERE / "cluster_agent.py")]
 LAME_DUCK = 'lame_duck_duration: "30s"\nlame_duck_grace_period: "1s"'

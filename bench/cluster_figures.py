@@ -16,8 +16,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.together import PREFIX, Cluster
-
 from cluster_client import CountingClient
 from cluster_plain import plain_rates
 from dragoman_hub.nats import open_nats
@@ -25,6 +23,7 @@ from dragoman_hub.nats.layout import Layout, token_of
 from dragoman_local.journal import Entry
 from dragoman_local.journal.shared_state import RegisterValue
 from harness.processes import cpu_of
+from tests.cluster.together import PREFIX, Cluster
 from tests.nats_servers import Servers
 
 SESSIONS = 9

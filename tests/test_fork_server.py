@@ -15,10 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import DRAGOMAN, home
 
 from dragoman.testing.pace import patience
 from tests import forks
+from tests.apps.run.run_process import DRAGOMAN, home
 from tests.fork_server import CommandForks, ForkServer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are passed as on Linux")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.schema.published_schemas import PACKAGE, needs_schemas
 
 TOOLS = Path(__file__).parents[1] / "tools"

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.runtime.raw import cancel_request, notification, request, result
-from tests.sdk.ends import RawAgent, chunk
-from tests.sdk.ends import permission as ask_permission
 
 from dragoman import AgentHandle, Session, connect
 from dragoman.errors import CallFailed, LinkClosed, LocalMistake
@@ -22,6 +19,9 @@ from dragoman.transport.memory import memory_pair
 from tests.conversations.actors import make_client, spin, text_of
 from tests.conversations.scripts import Op, how_to_read, permission, reading, session, turns, weighted
 from tests.conversations.stage import LIMITS, LONG
+from tests.runtime.raw import cancel_request, notification, request, result
+from tests.sdk.ends import RawAgent, chunk
+from tests.sdk.ends import permission as ask_permission
 
 CAPABILITIES: dict[str, Any] = {"sessionCapabilities": {"close": {}}}
 JUNK = (

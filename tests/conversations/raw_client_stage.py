@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.runtime.raw import cancel_request, notification, request, result
-from tests.sdk.ends import EVERYTHING, NEW, RawClient, cancel, prompt
 
 from dragoman import serving
 from dragoman.core import STOP_REASONS
@@ -22,6 +20,8 @@ from dragoman.transport.memory import memory_pair
 from tests.conversations.actors import Played, make_agent, spin
 from tests.conversations.scripts import Op, Program, program, seconds, session, turns, weighted
 from tests.conversations.stage import LIMITS, LONG
+from tests.runtime.raw import cancel_request, notification, request, result
+from tests.sdk.ends import EVERYTHING, NEW, RawClient, cancel, prompt
 
 JUNK = (
     b"{nonsense",

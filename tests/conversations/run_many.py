@@ -38,9 +38,8 @@ def main() -> int:
 
 
 def _play_portion(name: str, seed: int) -> int:
-    from tests.runtime.clock import Clockwork
-
     from tests.conversations.kinds import KINDS
+    from tests.runtime.clock import Clockwork
 
     clockwork, kind, played = Clockwork(), KINDS[name], 0
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.runtime.clock import Clockwork
 
 from tests.conversations.kinds import KINDS
+from tests.runtime.clock import Clockwork
 
 EXAMPLES = max(30, settings().max_examples)
 

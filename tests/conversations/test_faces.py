@@ -19,10 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.apps.mcp.stage import official_client
-from tests.apps.run.run_process import RUN, home
-from tests.hub.outside.process import HubProcess, running_hub
-from tests.journal.test_brief import records
 
 from dragoman import Client, connect
 from dragoman.errors import CallFailed
@@ -39,7 +35,11 @@ from dragoman_local.journal.brief import BriefFold
 from dragoman_local.journal.conversation import moments
 from dragoman_local.journal.history import history_path
 from dragoman_local.known import AgentSource, KnownAgent
+from tests.apps.mcp.stage import official_client
+from tests.apps.run.run_process import RUN, home
 from tests.forks import DRAGOMAN
+from tests.hub.outside.process import HubProcess, running_hub
+from tests.journal.test_brief import records
 
 HERE = Path(__file__).parent
 STORIES = {path.stem: path for path in sorted((HERE.parent / "golden" / "faces").glob("*.json"))}

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.runtime.raw import request, result
-from tests.sdk.ends import EVERYTHING, RawClient, raw_agent, raw_client
 
 from dragoman import Agent, Client, Limits, Proxy, Turn, blocking
 from dragoman.errors import CallTimeout, SilenceTimeout
@@ -30,6 +28,8 @@ from tests.conversations.slow_people import (
     plain_asking_agent,
     think,
 )
+from tests.runtime.raw import request, result
+from tests.sdk.ends import EVERYTHING, RawClient, raw_agent, raw_client
 
 PERSONS = sorted(ANSWERS)
 HASTE = Limits(call_seconds=120.0)

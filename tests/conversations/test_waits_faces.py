@@ -14,10 +14,6 @@ from unittest.mock import patch
 
 import mcp_types
 import pytest
-from tests.apps.chat.quiet import Quiet
-from tests.apps.gateway.stage import make_gateway
-from tests.apps.mcp.stage import official_client
-from tests.hub.sessions.stage import Talker, staged
 
 from dragoman import Agent, Limits, connect
 from dragoman.schema import v1
@@ -36,6 +32,9 @@ from dragoman_app.cli.parser import make_parser
 from dragoman_app.tui.ports import ChatRequest, FormAnswer, FormPrompt, PermissionQuestion
 from dragoman_hub.gate.admission import Grant
 from dragoman_local.workspace.policy.terminal import TerminalLines
+from tests.apps.chat.quiet import Quiet
+from tests.apps.gateway.stage import make_gateway
+from tests.apps.mcp.stage import official_client
 from tests.conversations import slow_people
 from tests.conversations.slow_people import (
     ANSWERS,
@@ -45,6 +44,7 @@ from tests.conversations.slow_people import (
     in_leaps,
     think,
 )
+from tests.hub.sessions.stage import Talker, staged
 
 PERSONS = sorted(ANSWERS)
 LENT = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True, "elicitation": {"form": {}}}

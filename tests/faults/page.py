@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from tests.cluster.catalogue import cluster_part
-from tests.hub.faults.catalogue import network_part
-
 from tests.faults.catalogue import FAULTS, KINDS
 from tests.faults.client.page import client_part
 from tests.faults.trial_agents import UNSCRIPTED, tried
+from tests.hub.faults.catalogue import network_part
 
 INTRODUCTION = """# Faults that an agent survives
 

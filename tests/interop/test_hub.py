@@ -18,9 +18,9 @@ import httpx2
 import pytest
 from acp.http import create_http_stream
 from acp.ws import create_websocket_stream
-from tests.hub.outside.process import HubProcess, running_hub
 
 from tests.forks import DRAGOMAN
+from tests.hub.outside.process import HubProcess, running_hub
 from tests.interop.programs import TS, needs_node
 
 pytestmark = [pytest.mark.bound(60), pytest.mark.timeout(120)]

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.hub.outside.process import ROOT, HubProcess, running_hub
 
 from dragoman.testing.pace import patience
 from tests.forks import DRAGOMAN
+from tests.hub.outside.process import ROOT, HubProcess, running_hub
 
 pytestmark = pytest.mark.timeout(150)
 

@@ -13,7 +13,6 @@ import pytest
 from acp.http import create_http_stream
 from acp.http.asgi import create_asgi_app
 from acp.ws import create_websocket_stream
-from tests.transport.asgi_server import served
 
 from dragoman import Agent, Client, Turn, connect
 from dragoman.schema import v1
@@ -22,6 +21,7 @@ from dragoman.transport.messages import MessageTransport
 from dragoman_hub.api.endpoint import AcpEndpoint, Visit
 from dragoman_hub.api.listener import open_listener, open_socket
 from dragoman_hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
+from tests.transport.asgi_server import served
 
 TOKEN = new_token()
 HEADERS = {"authorization": f"Bearer {TOKEN}"}

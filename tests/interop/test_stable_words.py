@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dragoman.testing.pace import deadline
 from tests.hub.outside.test_dialects import client
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged
 from tests.schema.published_schemas import PACKAGE, Judge, needs_schemas
-
-from dragoman.testing.pace import deadline
 
 pytestmark = [needs_schemas, pytest.mark.bound(120)]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.agents.review.ground import git
 
 from dragoman.testing.pace import patience
 from dragoman.version import VERSION
 from dragoman_app.cli.parser import make_parser
+from tests.agents.review.ground import git
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "tools/action.sh"

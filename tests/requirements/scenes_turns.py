@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.transport.programs import eventually
-
 from dragoman_check import agent as check_agent
 from dragoman_check.agent.scenes.turns import GIFTS
 from tests.requirements.cast import APP
 from tests.requirements.editor import EVERYTHING
 from tests.requirements.talk import PATIENCE, Talk, prompting
+from tests.transport.programs import eventually
 
 if TYPE_CHECKING:
     from tests.requirements.stage import Stage

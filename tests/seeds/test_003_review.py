@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
 from tests.agents.review.ground import APP, APP_FINDINGS, findings_in, make_repository
 from tests.agents.review.process import Peer, running
 

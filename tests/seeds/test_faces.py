@@ -17,8 +17,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import pytest
-from tests.apps.chat.quiet import Quiet
-from tests.apps.run.run_process import run
 
 from dragoman import Pool, blocking, connect, supervised
 from dragoman.dialect import DIALECTS
@@ -34,6 +32,8 @@ from dragoman_hub.agents.specs import command_of
 from dragoman_hub.settings import AgentSettings
 from dragoman_local.known import AgentSource, KnownAgent
 from dragoman_local.known.doctor import diagnose
+from tests.apps.chat.quiet import Quiet
+from tests.apps.run.run_process import run
 from tests.every import every
 from tests.forks import forked
 from tests.house import COUNTED

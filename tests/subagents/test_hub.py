@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.hub.outside.process import HubProcess, running_hub
 
 from dragoman import Client, connect
 from dragoman.schema import v1
+from tests.hub.outside.process import HubProcess, running_hub
 from tests.subagents.family import CHAIN, FAMILY, SHAPES, arguments
 
 

@@ -12,12 +12,12 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from tests.web.page_sight import holds
 
 from dragoman.testing.pace import patience
 from dragoman_hub.gate.grants_store import TokenStore
 from tests.browser import open_browser
 from tests.vscode.conftest import SCRIPT, TESTS
+from tests.web.page_sight import holds
 
 SIDE_BAR = {"width": 420, "height": 800}
 MILLISECONDS = 60_000

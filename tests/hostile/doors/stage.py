@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.outside.process import UNHURRIED, HubProcess, running_hub
 
 from dragoman_app.cli import main
 from tests.hostile.doors.visitor import Person, Visitor
+from tests.hub.outside.process import UNHURRIED, HubProcess, running_hub
 
 DIALECTS = ("v1", "crow", "haven", "koog", "acpex", "threads")
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.outside.process import HubProcess
 
 from tests.hostile.doors.agent_steps import AgentTrick, request
 from tests.hostile.doors.cheat_tricks import CHEAT_TRICKS, HONEST, CheatTrick
@@ -22,6 +21,7 @@ from tests.hostile.doors.puppet import FORGED
 from tests.hostile.doors.stage import command_of, found, hub_of_puppets, make_folder, placed, play
 from tests.hostile.doors.tricks import must_not, parameters
 from tests.hostile.doors.visitor import Visitor
+from tests.hub.outside.process import HubProcess
 from tests.interop.programs import needs_node
 
 HERE = Path(__file__).parent

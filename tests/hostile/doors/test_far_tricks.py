@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.remote.other_side import make_fake_docker
 
 from tests.hostile.doors.far_tricks import FAR_TRICKS, OTHER_HOST_TRICKS, FarTrick
 from tests.hostile.doors.program import Program, environment, started
 from tests.hostile.doors.stage import placed, puppet
 from tests.hostile.doors.tricks import must_not, parameters
+from tests.remote.other_side import make_fake_docker
 
 LENT = ("fs/read_text_file", "fs/write_text_file", "terminal/create")
 

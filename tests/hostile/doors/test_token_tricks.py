@@ -15,7 +15,6 @@ from contextlib import redirect_stdout
 from typing import Any
 
 import pytest
-from tests.hub.outside.process import HubProcess
 from websockets.exceptions import InvalidStatus
 
 from dragoman.testing.pace import patience
@@ -39,6 +38,7 @@ from tests.hostile.doors.token_tricks import (
 from tests.hostile.doors.tricks import Trick, must_not, parameters
 from tests.hostile.doors.victim import Victim
 from tests.hostile.doors.visitor import Visitor
+from tests.hub.outside.process import HubProcess
 
 SCOPES = {
     "watcher": ["--scope", "observe"],

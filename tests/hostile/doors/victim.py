@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.hub.outside.process import HubProcess
-
 from tests.hostile.doors.agent_steps import question
 from tests.hostile.doors.stage import make_folder, placed
 from tests.hostile.doors.token_tricks import SECRET_WORD
 from tests.hostile.doors.visitor import Visitor
+from tests.hub.outside.process import HubProcess
 
 VOLATILE = {"updatedAt", "cursor", "rss", "cpu", "uptime", "time"}
 

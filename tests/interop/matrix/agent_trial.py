@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
-from tests.hub.outside.process import HubProcess
 
 from dragoman import PromptTurn, Session, TurnResult
 from dragoman.errors import CallFailed, DragomanError, LinkClosed
@@ -25,6 +24,7 @@ from dragoman.testing.models import ModelRequest
 from dragoman.testing.pace import patience
 from dragoman.testing.raw_peer import RawPeer
 from dragoman.wire.envelope import JsonObject
+from tests.hub.outside.process import HubProcess
 from tests.interop.matrix.effects import (
     AGENT_EFFECTS,
     Finding,

@@ -14,9 +14,8 @@ import sys
 from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Awaitable, Callable
 
-from tests.hub.outside.process import ROOT, HubProcess
-
 from dragoman.testing.pace import patience
+from tests.hub.outside.process import ROOT, HubProcess
 from tests.interop.matrix.effects import CLIENT_EFFECTS, Finding, no, yes
 from tests.interop.matrix.model import WORD
 from tests.interop.matrix.processes import kill_marked, marked_processes, wait_until

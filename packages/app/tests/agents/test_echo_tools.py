@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.transport.programs import alive, eventually
 
 from dragoman import Client, Session
 from dragoman.errors import ErrorAnswer
@@ -29,6 +28,7 @@ from dragoman.schema.v1 import (
 from dragoman.testing import talking_to
 from dragoman.transport.tree import members
 from dragoman_app.agents.echo import echo_agent
+from tests.transport.programs import alive, eventually
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="process groups")
 

@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import DRAGOMAN, home, run
-from tests.apps.run.teletype import in_terminal
 
 from dragoman.testing.pace import patience
 from tests import forks
+from tests.apps.run.run_process import DRAGOMAN, home, run
+from tests.apps.run.teletype import in_terminal
 
 ANSWER = """
 on prompt

@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import DRAGOMAN, home, scripted
-from tests.cli.held import Held
 
 from dragoman.testing.pace import patience
 from dragoman_app.apps.running_marks import RunningMark, is_running
+from tests.apps.run.run_process import DRAGOMAN, home, scripted
+from tests.cli.held import Held
 
 pytestmark = pytest.mark.bound(60)
 

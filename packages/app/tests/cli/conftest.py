@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from tests.cli import command_forks
 
+from tests.cli import command_forks
 from tests.forks import for_commands
 
 

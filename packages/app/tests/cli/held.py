@@ -13,9 +13,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tests.apps.run.run_process import home
-
 from tests import forks
+from tests.apps.run.run_process import home
 
 PATIENCE = 60.0
 """Seconds that a busy machine gets for a start. An end has a bound of its own."""

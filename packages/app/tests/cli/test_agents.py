@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.transport.programs import alive, eventually
 
 from dragoman.testing import RawPeer
 from tests import forks
+from tests.transport.programs import alive, eventually
 
 ECHO = [sys.executable, "-m", "dragoman", "agent", "echo"]
 

@@ -13,6 +13,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from dragoman.testing.pace import patience
+from dragoman_local.known import AgentSource, find_agent
+from dragoman_local.known.installation.store import locked_store, store_folder
 from tests.cli.command_forks import run_command
 from tests.cli.install_ground import (
     agents,
@@ -25,10 +29,6 @@ from tests.cli.install_ground import (
     output_of_tiny,
     shelf,
 )
-
-from dragoman.testing.pace import patience
-from dragoman_local.known import AgentSource, find_agent
-from dragoman_local.known.installation.store import locked_store, store_folder
 
 __all__ = ["home", "shelf"]
 

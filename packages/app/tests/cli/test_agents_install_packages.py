@@ -16,9 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from tests.cli.install_ground import agents, home, installations, list_with, needs_npm, shelf
 
 from dragoman_local.known.installation import packages
+from tests.cli.install_ground import agents, home, installations, list_with, needs_npm, shelf
 
 __all__ = ["home", "shelf"]
 

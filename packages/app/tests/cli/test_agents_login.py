@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
 from tests.apps.run.run_process import DRAGOMAN, home, run
 from tests.cli.command_forks import run_command
 from tests.cli.held import Held
-
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)

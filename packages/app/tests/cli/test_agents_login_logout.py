@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from tests.apps.run.run_process import home, scripted
 from tests.cli.command_forks import run_command
 

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.workspace.policy.makers import audit_line
 
 from dragoman_app.cli import main
 from dragoman_local.workspace.policy.audit import AuditLog
 from dragoman_local.workspace.policy.policy_paths import policy_paths
+from tests.workspace.policy.makers import audit_line
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.check.agent.agents import raw
 
 from dragoman_app.cli import main
 from dragoman_app.cli.recordings import read_recording
 from dragoman_check.examination_control import NOT_CONFIRMED
+from tests.check.agent.agents import raw
 
 
 def check(*words: str) -> int:

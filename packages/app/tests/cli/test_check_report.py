@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.check.conversations import Said, agent, client, make_recording
 
 from dragoman_app.cli import main
 from dragoman_app.cli.recordings import write_recording
+from tests.check.conversations import Said, agent, client, make_recording
 from tests.forks import DRAGOMAN
 
 PROMPT = client("session/prompt", {"sessionId": "s", "prompt": []}, id=2)

@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli import example_table
-from tests.cli.example_stage import Stage, make_stage
-from tests.cli.example_table import ELSEWHERE, Shows
 
 from dragoman.testing.pace import patience
 from dragoman_app.cli.commands import COMMANDS, EXAMPLES
+from tests.cli import example_table
+from tests.cli.example_stage import Stage, make_stage
+from tests.cli.example_table import ELSEWHERE, Shows
 
 README = Path(__file__).parents[4] / "README.md"
 HELP = re.compile(r"^examples:\n((?:  .*\n)+)", re.MULTILINE)

@@ -10,15 +10,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.sdk.resumption.model import Message, frame
-from tests.sdk.resumption.model_hub_server import Server
-from tests.sdk.resumption.table import SESSION
 
 from dragoman.sdk.resumption import ConnectionNotice
 from dragoman_app.cli.connect import Progress
 from dragoman_hub.api.endpoint import AcpEndpoint
 from dragoman_hub.api.listener import open_listener, open_socket
 from dragoman_hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
+from tests.sdk.resumption.model import Message, frame
+from tests.sdk.resumption.model_hub_server import Server
+from tests.sdk.resumption.table import SESSION
 
 TOKEN = new_token()
 

@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.command_forks import run_command
-from tests.transport.programs import alive, eventually
 
 from dragoman.runtime.limits import HANDSHAKE_SECONDS
 from dragoman.testing import RawPeer
@@ -19,9 +17,11 @@ from dragoman_app.apps.run.exits import EXITS
 from dragoman_app.cli import doctor
 from dragoman_app.cli.commands import COMMANDS
 from dragoman_app.cli.parser import make_parser
+from tests.cli.command_forks import run_command
 from tests.forks import DRAGOMAN
 from tests.interop.programs import ROOT
 from tests.together import SideBySide
+from tests.transport.programs import alive, eventually
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and modes of POSIX")
 together = SideBySide(2)

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+
 from tests.apps.run.run_process import DRAGOMAN, home
 from tests.cli.held import CLOSED, ENDS_WITHIN, PATIENCE, Held, is_running, wait_until
-
 from tests.slow import sampled
 from tests.together import SideBySide
 

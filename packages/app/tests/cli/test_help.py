@@ -5,10 +5,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.cli.test_options import ROOT, texts
 
 from dragoman_app.cli import main
 from tests.boxes import modules
+from tests.cli.test_options import ROOT, texts
 
 NAMED = re.compile(r"`dragoman help ([a-z-]+)`")
 

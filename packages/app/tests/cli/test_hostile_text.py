@@ -11,13 +11,13 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+
+import dragoman_app.cli
+from dragoman_app.cli import main
 from tests.apps.run.run_process import DRAGOMAN, home
 from tests.apps.run.teletype import in_terminal
 from tests.cli.command_forks import run_command
 from tests.cli.test_hub import Running
-
-import dragoman_app.cli
-from dragoman_app.cli import main
 
 pytestmark = [pytest.mark.bound(60), pytest.mark.timeout(180)]
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.held import CLOSED, ENDS_WITHIN, Held
-from tests.hub.sessions.stage import Talker
 
 from dragoman.errors import LinkClosed
 from dragoman.testing.pace import deadline, patience
 from dragoman.transport.websocket import open_websocket
 from dragoman_app.cli.inbox import describe_request, option_of
 from tests import forks
+from tests.cli.held import CLOSED, ENDS_WITHIN, Held
+from tests.hub.sessions.stage import Talker
 
 pytestmark = [pytest.mark.bound(50), pytest.mark.timeout(120)]
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.hub.api.observability.fakes import ShownHub
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
@@ -33,6 +32,7 @@ from dragoman_hub.api.observability.status import (
     status_of,
 )
 from dragoman_hub.api.observability.usage import AgentUsage, Cost, Tokens, UsageTotals
+from tests.hub.api.observability.fakes import ShownHub
 
 
 def told(sessions: int = 2) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.nats.places import fresh
 
 from dragoman_app.cli import main
 from dragoman_local.journal import Entry, Journal, StreamInfo, open_journal
 from dragoman_local.journal.journal_copy import all_streams, digest_of
+from tests.nats.places import fresh
 from tests.nats_servers import Servers, started
 
 

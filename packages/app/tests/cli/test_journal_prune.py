@@ -12,8 +12,6 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.cli.test_sessions_forget import MARKER, folder, streams_in
-from tests.journal.test_erasure import files_with
 
 from dragoman.testing.pace import patience
 from dragoman_app.cli import main
@@ -22,6 +20,8 @@ from dragoman_local.contracts.journals import prompt_entry
 from dragoman_local.journal.history import history_path
 from dragoman_local.journal.sqlite import SqliteJournal
 from dragoman_local.kit.journal_lender import sessions_path
+from tests.cli.test_sessions_forget import MARKER, folder, streams_in
+from tests.journal.test_erasure import files_with
 
 __all__ = ["folder"]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workspace.policy.makers import ROOT, command
 
 from dragoman_app.cli import main
 from dragoman_local.workspace.policy.remembered_rules import RememberedRules
+from tests.workspace.policy.makers import ROOT, command
 
 RULES = """
 default = "ask"

@@ -8,8 +8,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.review.local_inspector import rules_in_this_process
-from tests.review.test_git import git
 
 from dragoman_app.cli import main
 from dragoman_app.cli import review_run as review_command
@@ -17,6 +15,8 @@ from dragoman_app.cli.review_files import read_files
 from dragoman_app.cli.review_fixes import mend
 from dragoman_app.cli.review_sources import ReviewSources
 from dragoman_review import ReviewNote, ReviewSettings, review
+from tests.review.local_inspector import rules_in_this_process
+from tests.review.test_git import git
 
 BAD = "import os\n\n\ndef f(a=[]):\n    return a\n"
 

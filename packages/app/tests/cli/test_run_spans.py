@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 from msgspec import UNSET
-from tests.apps.run.run_process import home, run
-from tests.hub.api.observability.collector import Collector, attributes_of
 
 from dragoman_app.apps.run import events
 from dragoman_app.cli.run_spans import TURN, RunSpans
 from dragoman_hub.api.observability.spans import NoSpans
 from dragoman_hub.api.observability.usage import Tokens
+from tests.apps.run.run_process import home, run
+from tests.hub.api.observability.collector import Collector, attributes_of
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 

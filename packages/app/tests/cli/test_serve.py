@@ -11,7 +11,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.transport.programs import alive, eventually
 
 from dragoman import connect
 from dragoman.errors import LinkClosed, LocalMistake
@@ -19,6 +18,7 @@ from dragoman.transport.websocket import open_websocket
 from dragoman_hub.api.listener import open_socket, parse_listen
 from dragoman_hub.gate.admission import new_token
 from tests import forks
+from tests.transport.programs import alive, eventually
 
 ECHO = ["agent", "echo"]
 

@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.hub.engine.test_child_sessions import client_of
-from tests.hub.engine.test_child_sessions_renamed import work
-from tests.hub.sessions.raw_agents import eventually, raw_stage
 
 from dragoman_app.cli import main
 from dragoman_app.cli.recordings import read_entries
 from dragoman_check.trace.view.model import make_model
 from dragoman_local.journal import open_journal
+from tests.hub.engine.test_child_sessions import client_of
+from tests.hub.engine.test_child_sessions_renamed import work
+from tests.hub.sessions.raw_agents import eventually, raw_stage
 
 CHAIN = {
     "here": "kid of two, for main session",

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.cli.command_forks import run_command
-from tests.journal.test_erasure import files_with
 
 from dragoman.testing.pace import patience
 from dragoman_app.apps.running_marks import RunningMark
@@ -23,6 +21,8 @@ from dragoman_local.journal import Entry, open_journal
 from dragoman_local.journal.erasure import FORGETTING
 from dragoman_local.journal.history import history_path
 from dragoman_local.kit.journal_lender import sessions_path
+from tests.cli.command_forks import run_command
+from tests.journal.test_erasure import files_with
 
 pytestmark = pytest.mark.bound(60)
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import DRAGOMAN, home
 
 from dragoman.testing.pace import patience
+from tests.apps.run.run_process import DRAGOMAN, home
 
 
 def result_of(

@@ -4,7 +4,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.tui.stage import StageBackend
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
@@ -13,6 +12,7 @@ from dragoman_app.tui.conversation import ChatConversation, mentions
 from dragoman_app.tui.model.entries import NoteEntry, SpeechEntry
 from dragoman_app.tui.model.transcript import Transcript
 from dragoman_app.tui.ports import ChatRequest, FormAnswer, FormPrompt, PermissionQuestion
+from tests.tui.stage import StageBackend
 
 pytestmark = pytest.mark.bound(30)
 

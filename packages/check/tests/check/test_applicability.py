@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from tests.check.rules.talks import Talk
-
 from dragoman_check.applicability import why_not_applicable
 from dragoman_check.conversation import Conversation
 from dragoman_check.manifest import Side, requirements
 from dragoman_check.recording import Recording
+from tests.check.rules.talks import Talk
 
 
 def reason(requirement: str, *talks: Talk, side: Side = "agent") -> str:

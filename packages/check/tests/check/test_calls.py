@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from dragoman_check.calls import contents, permission_exchanges, tool_calls, turn_of, was_cancelled
+from dragoman_check.conversation import Conversation
 from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, says
 from tests.check.rules.test_tools import asked, call, now
-
-from dragoman_check.calls import contents, permission_exchanges, tool_calls, turn_of, was_cancelled
-from dragoman_check.conversation import Conversation
 
 
 def conversation(talk: Talk) -> Conversation:

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.apps.run.run_process import DRAGOMAN, home
-from tests.check.agent.agents import raw
-from tests.check.endpoint.server import GoodServer
-from tests.transport.asgi_server import served
 
 from dragoman_check.examination_control import NOT_REPEATED
 from tests import forks
+from tests.apps.run.run_process import DRAGOMAN, home
+from tests.check.agent.agents import raw
+from tests.check.endpoint.server import GoodServer
 from tests.together import SideBySide
+from tests.transport.asgi_server import served
 
 together = SideBySide()
 pytestmark = pytest.mark.in_turn("how")

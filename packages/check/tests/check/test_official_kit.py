@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.check.conversations import agent, client, make_recording
 
 from dragoman_app.cli import main
 from dragoman_app.cli.recordings import write_recording
 from dragoman_check.manifest import requirements
 from dragoman_check.official_kit import ABSENT, JUDGED_OTHERWISE, KIT_IDS, kit_ids
+from tests.check.conversations import agent, client, make_recording
 
 AREAS = {
     "TRANSPORT": 2,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.check.conversations import Said, agent, client, make_recording
 
 from dragoman_check.manifest import requirements
 from dragoman_check.packs import PACKS, NoSuchCheck, PackCheck, judge_pack, selection
 from dragoman_check.report import PackItem, ReportPart
 from dragoman_check.verdict import Status, Verdict
+from tests.check.conversations import Said, agent, client, make_recording
 
 EVERY_ITEM = [(name, item) for name, pack in PACKS.items() for item in pack.items]
 

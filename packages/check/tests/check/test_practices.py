@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.check.conversations import Said, agent, client, make_recording
 
 from dragoman_check import practices
 from dragoman_check.conversation import Conversation
 from dragoman_check.recording import Direction, Frame
 from dragoman_check.rule import Judge
+from tests.check.conversations import Said, agent, client, make_recording
 from tests.every import every
 
 

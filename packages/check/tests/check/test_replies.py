@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from tests.check.conversations import Said, agent, client, make_recording
-from tests.check.rules.talks import Talk, breaks
-
 from dragoman_check.conversation import Conversation
 from dragoman_check.replies import (
     client_capability_at,
@@ -15,6 +12,8 @@ from dragoman_check.replies import (
     restarts,
     strays,
 )
+from tests.check.conversations import Said, agent, client, make_recording
+from tests.check.rules.talks import Talk, breaks
 
 ASK, TOLD = client("session/list", {}, id=1), agent(id=1, result={})
 BROKEN: Said = ("to_agent", b"{")

@@ -6,8 +6,6 @@ import json
 from html.parser import HTMLParser
 from xml.etree import ElementTree as xml
 
-from tests.check.conversations import agent, client, make_recording
-
 from dragoman_check.report import (
     FORMATS,
     CheckReport,
@@ -21,6 +19,7 @@ from dragoman_check.report import (
 from dragoman_check.report.evidence import shorten
 from dragoman_check.report.text import as_text
 from dragoman_check.verdict import Verdict, Violation
+from tests.check.conversations import agent, client, make_recording
 from tests.every import every
 
 EVIL = '<script>alert("x")</script>\x1b[31m&'

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.check.mutants.good import GOOD
 
 from dragoman_check.manifest import Side
 from dragoman_check.recording import Frame, Recording
 from dragoman_check.verdict import judge
+from tests.check.mutants.good import GOOD
 from tests.every import every
 
 ODD: list[Any] = [None, True, 0, -1, 1.5, 2**70, "", "x", [], {}, [None], ["x"], {"": None}]

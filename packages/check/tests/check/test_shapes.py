@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.check.conversations import Said, agent, client, make_recording
-
 from dragoman_check.conversation import Conversation
 from dragoman_check.shapes import read_frame, shape_errors
+from tests.check.conversations import Said, agent, client, make_recording
 from tests.every import every
 
 NEW = {"cwd": "/w", "mcpServers": []}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.check.rules.test_terminals import DONE, console
-
 from dragoman_check.conversation import Conversation
 from dragoman_check.terminals import observed_terminals
+from tests.check.rules.test_terminals import DONE, console
 
 
 def test_a_terminal_has_everything_that_was_asked_about_it() -> None:

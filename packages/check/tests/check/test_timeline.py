@@ -6,12 +6,6 @@ import random
 from typing import Any
 
 import msgspec
-from tests.check.rules.talks import Talk, update
-from tests.check.rules.test_cancellation import ASK, CANCEL, NO, turn
-from tests.check.rules.test_commands import WEB, offering
-from tests.check.rules.test_options import MODE, MODE_B, set_to
-from tests.check.rules.test_roots import reloaded
-from tests.check.rules.test_session_load import AGENT, NOTICE, USAGE, USER, before, load
 
 from dragoman_check.conversation import Conversation
 from dragoman_check.manifest import requirements
@@ -20,6 +14,12 @@ from dragoman_check.rule import RULES
 from dragoman_check.rules import load_all
 from dragoman_check.timeline import is_open
 from dragoman_check.verdict import judge
+from tests.check.rules.talks import Talk, update
+from tests.check.rules.test_cancellation import ASK, CANCEL, NO, turn
+from tests.check.rules.test_commands import WEB, offering
+from tests.check.rules.test_options import MODE, MODE_B, set_to
+from tests.check.rules.test_roots import reloaded
+from tests.check.rules.test_session_load import AGENT, NOTICE, USAGE, USER, before, load
 from tests.every import every
 
 AREAS = frozenset(

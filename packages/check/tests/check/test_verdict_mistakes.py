@@ -6,13 +6,13 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from tests.check.rules.talks import Talk
 
 from dragoman_check import rule as rules
 from dragoman_check.conversation import Conversation
 from dragoman_check.rule import ConformanceRule, Observation
 from dragoman_check.rules import load_all
 from dragoman_check.verdict import judge
+from tests.check.rules.talks import Talk
 
 
 def stumble(conversation: Conversation) -> Iterator[Observation]:

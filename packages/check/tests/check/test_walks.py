@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.check.conversations import agent, client, make_recording
-
 from dragoman_check.conversation import Conversation
 from dragoman_check.walks import camel, members, names, objects, protocol_value
+from tests.check.conversations import agent, client, make_recording
 
 
 def test_members_are_found_at_any_depth_but_not_in_what_is_free() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from dragoman_local.journal import Direction, StoredEntry
 from tests.cluster.records import (
     AgentLine,
     Answered,
@@ -27,8 +28,6 @@ from tests.cluster.records import (
     Storm,
     Told,
 )
-
-from dragoman_local.journal import Direction, StoredEntry
 
 SESSION = "s"
 WALL = 1_000_000.0

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dragoman_local.journal import Journal, StoredEntry
 from tests.cluster.checker_agents import check_agents
 from tests.cluster.checker_clients import check_clients
 from tests.cluster.checker_service import check_service
@@ -23,8 +24,6 @@ from tests.cluster.checker_streams import check_streams
 from tests.cluster.digest import digest
 from tests.cluster.findings import Finding
 from tests.cluster.records import AgentLine, Storm, read_agent
-
-from dragoman_local.journal import Journal, StoredEntry
 
 
 def check(storm: Storm) -> list[Finding]:

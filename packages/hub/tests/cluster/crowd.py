@@ -13,12 +13,11 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from dragoman.errors import LinkClosed
+from dragoman.testing.pace import deadline
 from tests.cluster.checker_clients import position
 from tests.cluster.person import Person, Refused
 from tests.cluster.records import ClientLine
-
-from dragoman.errors import LinkClosed
-from dragoman.testing.pace import deadline
 
 ONLOOKERS = 3
 AT_ONCE = 12

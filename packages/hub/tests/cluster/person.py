@@ -11,6 +11,9 @@ import json
 import random
 from typing import Any
 
+from dragoman.errors import LinkClosed
+from dragoman.sdk.resumption.hub_link import resuming
+from dragoman.sdk.resumption.transport import Backoff, ConnectionNotice
 from tests.cluster.digest import outcome_of
 from tests.cluster.records import (
     Answered,
@@ -25,10 +28,6 @@ from tests.cluster.records import (
     Told,
     now,
 )
-
-from dragoman.errors import LinkClosed
-from dragoman.sdk.resumption.hub_link import resuming
-from dragoman.sdk.resumption.transport import Backoff, ConnectionNotice
 
 KINDS = {"agent_message_chunk": "update", "user_message_chunk": "echo"}
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
+
+from dragoman_local.journal import StoredEntry
 from tests.cluster.calm import ALLOW, SESSION, WALL
 from tests.cluster.records import (
     Answered,
@@ -23,8 +25,6 @@ from tests.cluster.records import (
     Storm,
     Told,
 )
-
-from dragoman_local.journal import StoredEntry
 
 Plant = Callable[[Storm], None]
 PLANTED: dict[str, tuple[set[str], Plant]] = {}

@@ -25,6 +25,7 @@ from statistics import mean
 from typing import Any
 
 import websockets
+
 from tests.cluster.checker import check, gathered, read_agents
 from tests.cluster.crowd import Crowd
 from tests.cluster.node import AGENT

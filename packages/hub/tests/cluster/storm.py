@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from msgspec.structs import replace
+
 from tests.cluster.checker import check, gathered, read_agents
 from tests.cluster.checker_service import SILENT, WITHIN, longest_pauses
 from tests.cluster.crowd import Crowd

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from dragoman_local.journal import MemoryJournal, StoredEntry
 from tests.cluster.calm import SESSION, WALL, calm_storm
 from tests.cluster.checker import check, gathered
 from tests.cluster.checker_service import longest_pauses
@@ -23,8 +25,6 @@ from tests.cluster.records import (
     read_client,
     written,
 )
-
-from dragoman_local.journal import MemoryJournal, StoredEntry
 
 
 def kinds_of(findings: list[Finding]) -> set[str]:

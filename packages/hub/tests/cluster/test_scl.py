@@ -22,6 +22,10 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+
+from dragoman.testing.pace import deadline
+from dragoman_hub.nats import open_nats
+from dragoman_local.journal.shared_state import RegisterValue
 from tests.cluster.checker import check, gathered, read_agents
 from tests.cluster.checker_clients import position
 from tests.cluster.digest import Digest, digest
@@ -29,10 +33,6 @@ from tests.cluster.node import Node
 from tests.cluster.person import Person
 from tests.cluster.records import Blow, Ended, Storm, Told, now
 from tests.cluster.together import Cluster, running_cluster
-
-from dragoman.testing.pace import deadline
-from dragoman_hub.nats import open_nats
-from dragoman_local.journal.shared_state import RegisterValue
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),

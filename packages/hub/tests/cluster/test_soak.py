@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.cluster.soak import Sample, SoakPlan, growth, secrets_in, soak
 
 pytestmark = pytest.mark.bound(200)

@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tests.cluster.storm import Plan, storm
 
 SECONDS = float(os.environ.get("DRAGOMAN_STORM_SECONDS", "30"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+
 from tests.cluster.weather import CALM, LONGEST, Strike, forecast
 
 

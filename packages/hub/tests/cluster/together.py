@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from tests.cluster.net import Machine, Network, network
-from tests.cluster.node import Node, end_leftovers, share_token
-
 from dragoman_hub.nats import open_nats
 from dragoman_local.journal import Journal, open_journal
+from tests.cluster.net import Machine, Network, network
+from tests.cluster.node import Node, end_leftovers, share_token
 from tests.nats_servers import Servers, started
 
 Undo: TypeAlias = Callable[[], Awaitable[None]]

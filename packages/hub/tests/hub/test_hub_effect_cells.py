@@ -17,9 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.hub.sessions.stage import Stage, Talker, staged
-from tests.hub.test_hub_effects import ALLOW_ALL, ASK_ALL, DENY_ALL, FILES, Witness, logged
-from tests.sdk.test_connect_dialects import READER, texts
 
 from dragoman import Agent, Turn, connect
 from dragoman.errors import CallFailed
@@ -36,6 +33,9 @@ from dragoman_local.journal.memory import MemoryJournal
 from dragoman_local.workspace.policy.policy_paths import policy_paths
 from tests.forks import forked
 from tests.house import COUNTED
+from tests.hub.sessions.stage import Stage, Talker, staged
+from tests.hub.test_hub_effects import ALLOW_ALL, ASK_ALL, DENY_ALL, FILES, Witness, logged
+from tests.sdk.test_connect_dialects import READER, texts
 
 pytestmark = pytest.mark.bound(30)
 

@@ -16,8 +16,6 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-from tests.hub.sessions.agents import OPTIONS
-from tests.hub.sessions.stage import Talker, staged
 
 from dragoman import Agent, Turn
 from dragoman.errors import CallFailed, ErrorAnswer
@@ -29,6 +27,8 @@ from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman_local.workspace.policy.permission_service import PermissionService
 from dragoman_local.workspace.policy.policy_files import load_policy
 from dragoman_local.workspace.refusals import reason_of
+from tests.hub.sessions.agents import OPTIONS
+from tests.hub.sessions.stage import Talker, staged
 
 FILES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 DENY_ALL = 'default = "deny"\n'

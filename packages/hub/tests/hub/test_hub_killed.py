@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.hub.sessions.drops import Person, normalised
 
 from dragoman.errors import LinkClosed
 from dragoman.sdk.resumption.transport import ResumingTransport
@@ -22,6 +21,7 @@ from dragoman.testing.pace import patience
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
 from tests.forks import Fork, start
+from tests.hub.sessions.drops import Person, normalised
 from tests.nats_servers import free_port
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]

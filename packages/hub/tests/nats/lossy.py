@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from typing import TypeAlias
 
 import pytest
-from tests.nats.places import opened
 
 from dragoman_hub.nats import NatsStore, store
 from dragoman_hub.nats.connection import ANSWER_SECONDS, NatsConnection
 from dragoman_hub.nats.options import NatsOptions
 from dragoman_hub.nats.replies import NoReply, ServerReply
+from tests.nats.places import opened
 from tests.nats_servers import Servers
 
 Then: TypeAlias = Callable[[], Awaitable[object]]

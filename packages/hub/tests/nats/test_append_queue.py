@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 import pytest
-from tests.journal.streams import frames, note, notes
-from tests.nats.lossy import Lossy, lossy
-from tests.nats.places import fresh, opened
 
 from dragoman.errors import JournalError, JournalFull, StreamMoved
 from dragoman_hub.nats import NatsStore, append_queue
 from dragoman_hub.nats.layout import Layout, token_of
 from dragoman_local.journal import Journal
+from tests.journal.streams import frames, note, notes
+from tests.nats.lossy import Lossy, lossy
+from tests.nats.places import fresh, opened
 from tests.nats_servers import Servers
 
 pytestmark = pytest.mark.bound(40)

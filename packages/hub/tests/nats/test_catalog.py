@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.journal.streams import note, notes
-from tests.nats.lossy import lossy
-from tests.nats.places import fresh, opened
 
 from dragoman_hub.nats import NatsStore, catalog
 from dragoman_local.journal import StreamInfo, StreamListing
+from tests.journal.streams import note, notes
+from tests.nats.lossy import lossy
+from tests.nats.places import fresh, opened
 from tests.nats_servers import Servers
 
 pytestmark = pytest.mark.bound(40)

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.nats.certificates import Authority
 
 from dragoman.errors import JournalError
 from dragoman_hub.nats import open_nats
 from dragoman_hub.nats.layout import permissions_of
 from dragoman_local.journal import Entry
+from tests.nats.certificates import Authority
 from tests.nats_servers import Servers, started
 
 pytestmark = pytest.mark.bound(40)

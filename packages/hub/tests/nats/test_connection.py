@@ -6,12 +6,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.journal.streams import frames, note
-from tests.nats.places import opened
 
 from dragoman.errors import JournalClosed, JournalError
 from dragoman_hub.nats.replies import NoReply
 from dragoman_local.contracts.shared_state import BusRecorder
+from tests.journal.streams import frames, note
+from tests.nats.places import opened
 from tests.nats_servers import started
 
 pytestmark = pytest.mark.bound(60)

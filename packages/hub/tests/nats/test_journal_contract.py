@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from tests.nats.places import fresh, fresh_journal, opened
 
 from dragoman_local.contracts import check_journal, check_shared
+from tests.nats.places import fresh, fresh_journal, opened
 from tests.nats_servers import Servers, started
 
 CLUSTER = pytest.param(3, id="three servers", marks=pytest.mark.slow)

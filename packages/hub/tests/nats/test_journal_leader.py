@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.nats.places import opened
 
 from dragoman.errors import JournalError
 from dragoman_local.journal import Entry, Journal
+from tests.nats.places import opened
 from tests.nats_servers import started
 
 STREAMS = 8

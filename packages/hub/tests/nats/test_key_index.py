@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.nats.places import fresh, opened
 
 from dragoman.errors import JournalError
 from dragoman_hub.nats import NatsStore
@@ -20,6 +19,7 @@ from dragoman_hub.nats.layout import token_of
 from dragoman_local.contracts.journals import entries, hub_note, keyed_turn
 from dragoman_local.journal import Entry, KeyEntries
 from dragoman_local.journal.idempotency import KeyedEntry
+from tests.nats.places import fresh, opened
 from tests.nats_servers import Servers
 
 pytestmark = pytest.mark.bound(60)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.nats.certificates import Authority
 
 from dragoman.errors import JournalError
 from dragoman_hub.nats import NatsOptions, open_nats
 from dragoman_hub.nats.login import login
 from tests.every import every
+from tests.nats.certificates import Authority
 
 
 def test_one_way_to_say_who_one_is_is_chosen() -> None:

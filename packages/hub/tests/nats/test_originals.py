@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.nats.places import fresh, opened
 
 from dragoman.errors import JournalError
 from dragoman_hub.nats.record_store import RecordStore
 from dragoman_local.journal import Entry
+from tests.nats.places import fresh, opened
 from tests.nats_servers import started
 
 pytestmark = pytest.mark.bound(60)

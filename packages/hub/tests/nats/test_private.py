@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from nats.aio.client import Client
-from tests.nats.places import fresh, opened
 
 from dragoman.errors import JournalError, NobodyListens
 from dragoman_hub.nats import open_nats, private
@@ -14,6 +13,7 @@ from dragoman_hub.nats.private import PrivateNats, PublicNats, open_library, raw
 from dragoman_hub.nats.replies import read_headers
 from dragoman_local.journal import Entry
 from tests.every import every
+from tests.nats.places import fresh, opened
 from tests.nats_servers import Servers, started
 
 pytestmark = pytest.mark.bound(40)

@@ -6,13 +6,13 @@ import asyncio
 from functools import partial
 
 import pytest
-from tests.nats.lossy import lossy
-from tests.nats.places import fresh, opened
 
 from dragoman.errors import JournalError, KeyTaken
 from dragoman_hub.nats import bucket_follower, register
 from dragoman_local.contracts.shared_state import BusRecorder
 from dragoman_local.journal.shared_state import RegisterValue
+from tests.nats.lossy import lossy
+from tests.nats.places import fresh, opened
 from tests.nats_servers import Servers
 
 pytestmark = pytest.mark.bound(40)

@@ -8,9 +8,6 @@ from secrets import token_bytes
 from typing import Any, TypeVar
 
 import pytest
-from tests.journal.streams import frames, note, notes
-from tests.nats.lossy import Lossy, lossy
-from tests.nats.places import fresh, opened
 
 from dragoman.errors import JournalDamaged, NoSuchStream
 from dragoman_hub.nats import NatsStore, replay
@@ -19,6 +16,9 @@ from dragoman_hub.nats.replay import LOOKS, NEAR
 from dragoman_hub.nats.replies import ServerReply
 from dragoman_local.journal import StoredEntry
 from dragoman_local.journal.entry_runs import FrameLines
+from tests.journal.streams import frames, note, notes
+from tests.nats.lossy import Lossy, lossy
+from tests.nats.places import fresh, opened
 from tests.nats_servers import Servers
 
 T = TypeVar("T")

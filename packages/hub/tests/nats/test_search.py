@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.nats.places import fresh, opened
 
 from dragoman_hub.nats import NatsOptions, NatsStore, open_nats, read_address, search
 from dragoman_local.contracts.journals import chunk_entry, prompt_entry
+from tests.nats.places import fresh, opened
 from tests.nats_servers import Servers
 
 pytestmark = pytest.mark.bound(40)

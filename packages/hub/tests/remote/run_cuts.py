@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from tests.remote.cutting_proxy import CuttingProxy
-from tests.remote.other_side import SshServer, why_no_sshd
 
 from dragoman_hub.remote.bundle import make_bundle
 from dragoman_hub.remote.client_process import start_client
 from dragoman_hub.remote.connection import RemoteConnection, open_connection
 from dragoman_hub.remote.line import LineTransport, OpeningStep
+from tests.remote.cutting_proxy import CuttingProxy
+from tests.remote.other_side import SshServer, why_no_sshd
 
 AGENT = Path(__file__).with_name("counting_agent.py")
 PARTS = 3

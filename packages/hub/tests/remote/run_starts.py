@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+
 from tests.remote.other_side import SshServer, why_no_sshd
 
 ECHO = ("dragoman", "agent", "echo")

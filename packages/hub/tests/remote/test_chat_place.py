@@ -8,9 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.apps.chat.quiet import Quiet
-from tests.hub.outside.process import HubProcess
-from tests.remote.other_side import SshServer, needs_sshd
 
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
@@ -18,6 +15,9 @@ from dragoman_app.apps.chat.hub_backend import HubBackend
 from dragoman_app.apps.chat.local_backend import LocalBackend
 from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.ports import ChatRequest
+from tests.apps.chat.quiet import Quiet
+from tests.hub.outside.process import HubProcess
+from tests.remote.other_side import SshServer, needs_sshd
 
 
 @pytest.fixture

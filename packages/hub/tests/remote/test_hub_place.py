@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import staged
-from tests.remote.other_side import SshServer, make_fake_docker, needs_sshd
 
 from dragoman_hub.agents.specs import command_of, specs_of
 from dragoman_hub.settings import AgentSettings
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
+from tests.remote.other_side import SshServer, make_fake_docker, needs_sshd
 
 
 @pytest.fixture

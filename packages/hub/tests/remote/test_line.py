@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tests.remote.other_side import SshServer, needs_sshd
 from tests.remote.run_cuts import PARTS, run_cuts
 

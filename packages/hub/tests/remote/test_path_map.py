@@ -12,11 +12,11 @@ from urllib.parse import quote, unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.schema.published_schemas import needs_schemas
 
 from dragoman.errors import LocalMistake
 from dragoman_hub.remote.path_fields import PARAMS, RESULTS
 from dragoman_hub.remote.path_map import FolderMap, MappedFolder, convert_uri, parse_map
+from tests.schema.published_schemas import needs_schemas
 
 GENERATOR = Path(__file__).parents[4] / "tools" / "generate_path_fields.py"
 HERE, THERE = "/home/me/app", "/srv/app"

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.remote.other_side import SshServer, make_fake_docker, needs_sshd
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.remote_place import parse_place
 from dragoman.testing.pace import patience
 from tests.forks import DRAGOMAN
+from tests.remote.other_side import SshServer, make_fake_docker, needs_sshd
 
 TELL_ENV = (
     'import json, os; print(json.dumps({"jsonrpc": "2.0", "method": "_env", "params": dict(os.environ)}))'

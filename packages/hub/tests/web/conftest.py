@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.web.page_sight import go, shows_session
-from tests.web.random_scrolls import say
 
 from dragoman.testing.pace import patience
 from dragoman_hub.gate.grants_store import TokenStore
@@ -26,6 +24,8 @@ from tests.agent_shelf import archive_entry, keep_list
 from tests.browser import launch, open_driver
 from tests.house import children
 from tests.subagents.family import arguments
+from tests.web.page_sight import go, shows_session
+from tests.web.random_scrolls import say
 
 AGENT = Path(__file__).parent / "guide.script"
 STEERABLE = Path(__file__).parents[4] / "tests/steerable_agent.py"

@@ -22,10 +22,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.browser import open_browser
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, running_hub
 from tests.web.page_states import STATES, PageState, Scene
-
-from tests.browser import open_browser
 
 ROOT = Path(__file__).parents[4]
 TARGET = ROOT / "build" / "pictures"

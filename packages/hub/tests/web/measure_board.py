@@ -14,10 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.browser import open_browser
 from tests.web.measure_reading import measured_hub, trace_tasks
 from tests.web.random_scrolls import say
-
-from tests.browser import open_browser
 
 AGENTS = ("guide", "scout", "mason", "clerk")
 PROMPTS = ("Please fix the parser", "count to three", "break the build", "call 6 tools")

@@ -16,10 +16,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.browser import open_browser
 from tests.web.measure_board import SCROLL, SCROLLS
 from tests.web.measure_reading import measured_hub, trace_tasks
-
-from tests.browser import open_browser
 
 FEED = """([hubs, count]) => {
     const STATES = "running idle idle closed failed idle idle closed idle waiting".split(" ");

@@ -24,11 +24,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.web.conftest import AGENT
-from tests.web.random_scrolls import JUMP, roam, say
-
 from dragoman_hub.gate.grants_store import TokenStore
 from tests.browser import open_browser
+from tests.web.conftest import AGENT
+from tests.web.random_scrolls import JUMP, roam, say
 
 MESSAGES_IN_TURN = 200
 SCROLLS = 1000

@@ -10,11 +10,11 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from tests.web.conftest import BROWSING, DESK, PHONE, RunningHub, Visitor, running_hub, send
-from tests.web.page_sight import AXE, CRAMPED, ask_for_agent, ended, faults, look_at_agents
 from websockets.sync.client import connect
 
 from dragoman.testing.pace import patience
+from tests.web.conftest import BROWSING, DESK, PHONE, RunningHub, Visitor, running_hub, send
+from tests.web.page_sight import AXE, CRAMPED, ask_for_agent, ended, faults, look_at_agents
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.web.page_sight import becomes, counts
 
 from dragoman.testing.pace import patience
+from tests.web.page_sight import becomes, counts
 
 WEB = Path(__file__).parents[2] / "web"
 NODE = shutil.which("node")

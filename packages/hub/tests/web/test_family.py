@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.subagents.family import CHAIN, FAMILY
 from tests.web.conftest import RunningHub, Visitor, send
 from tests.web.page_sight import becomes, says
-
-from tests.subagents.family import CHAIN, FAMILY
 
 
 def test_subagents_are_a_tree_and_their_questions_say_who_asks_for_whom(

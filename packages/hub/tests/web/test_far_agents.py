@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.remote.other_side import make_fake_docker
 from tests.web.conftest import BROWSING, RunningHub, Visitor, running_hub, send
 from tests.web.page_sight import ended, reads

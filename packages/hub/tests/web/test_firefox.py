@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.web.conftest import RunningHub
-from tests.web.random_scrolls import say
 
 from tests.firefox import END, ENTER, HOME, open_firefox
+from tests.web.conftest import RunningHub
+from tests.web.random_scrolls import say
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

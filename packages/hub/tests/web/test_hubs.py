@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from tests import forks
 from tests.web.conftest import DESK, RunningHub, Visitor, Wire, running_hub, send, start_session
 from tests.web.page_sight import becomes, counts, ended
 from tests.web.random_scrolls import say
-
-from tests import forks
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from tests.web.conftest import RunningHub, Visitor, send
 from tests.web.page_sight import becomes, ended, says
 

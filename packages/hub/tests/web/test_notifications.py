@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from tests.hub.push.push_service import BrowserKeys, PushService
 from tests.web.conftest import RunningHub, SharedParts, Visitor, send, start_session
 from tests.web.page_sight import HIDE, becomes, ended, holds

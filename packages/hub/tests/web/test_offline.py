@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from tests.web.conftest import RunningHub, Visitor, send, start_session
 from tests.web.page_sight import asked, becomes, counts, ended, go, holds, reads, says, text_of
 

@@ -9,6 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests import forks
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, send, start_session
 from tests.web.page_sight import (
     AXE,
@@ -25,8 +27,6 @@ from tests.web.page_sight import (
     says,
 )
 from tests.web.random_scrolls import say
-
-from tests import forks
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from dragoman.testing.pace import patience
 from tests.web.conftest import PHONE, RunningHub, Visitor, send
 from tests.web.page_sight import becomes, counts, ended, go, holds, reads
 from tests.web.random_scrolls import WANDER, say
-
-from dragoman.testing.pace import patience
 
 pytestmark = pytest.mark.timeout(240)
 

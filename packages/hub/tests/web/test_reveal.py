@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.text.test_sanitize import HOSTILE, ORDINARY
-from tests.web.conftest import RunningHub, Visitor, send
-from tests.web.page_sight import becomes, says
 
 from dragoman.testing.pace import patience
 from dragoman.text.sanitize import sanitize, sanitize_line
+from tests.text.test_sanitize import HOSTILE, ORDINARY
+from tests.web.conftest import RunningHub, Visitor, send
+from tests.web.page_sight import becomes, says
 
 WEB = Path(__file__).parents[2] / "web"
 NODE = shutil.which("node")

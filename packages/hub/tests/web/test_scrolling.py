@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
+from dragoman.testing.pace import patience
 from tests.web.conftest import RunningHub, Visitor, send
 from tests.web.page_sight import becomes, ended
 from tests.web.random_scrolls import say
-
-from dragoman.testing.pace import patience
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor
 from tests.web.page_sight import AXE, becomes, closes, counts, faults
 from tests.web.random_scrolls import say

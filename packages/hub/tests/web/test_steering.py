@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.web.conftest import RunningHub, Visitor, send, start_session
 from tests.web.page_sight import POLLING, asked, becomes, ended, reads, says
 

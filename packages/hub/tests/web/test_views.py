@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, running_hub, send, start_session
 from tests.web.page_sight import (
     AXE,

@@ -9,10 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.dialect.edges import frame, message
-
 from dragoman.dialect import EdgeSettings, Ledger, make_edge
 from dragoman_local.journal import Direction, StoredEntry
+from tests.dialect.edges import frame, message
 
 KINDS = ("v1", "v2", "crow", "haven", "koog", "acpex")
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.journal.streams import replayed
 
 from dragoman_local.journal import Entry, SqliteJournal, open_journal
 from dragoman_local.journal.blocks import BLOCK, MOST, MOST_BYTES, cut, entries_in, run_of, write_block
 from dragoman_local.journal.entry_runs import runs_of_entries
 from dragoman_local.journal.salvage import repair
 from dragoman_local.journal.tables import PACK_FROM, entry_sum
+from tests.journal.streams import replayed
 
 TO_CLIENT = 1 + BLOCK
 frames = st.lists(st.binary(max_size=12) | st.just(b"a\nb"), min_size=1, max_size=20)

@@ -8,12 +8,12 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.journal.handover_kinds import FACTS, KINDS, DialectAgent, converse, text
-from tests.journal.test_conversation import chunk, update
 
 from dragoman_local.journal import Direction, StoredEntry
 from dragoman_local.journal.brief import BEGIN, BRIEF_BYTES, END, LEAST_BYTES, BriefFold, ConversationBrief
 from tests.every import every
+from tests.journal.handover_kinds import FACTS, KINDS, DialectAgent, converse, text
+from tests.journal.test_conversation import chunk, update
 
 Frame = tuple[Direction, Any]
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.journal.streams import frames, note
 
 from dragoman.system.replacement import replace_file
 from dragoman_hub.gate.grants_store import TokenStore
@@ -23,6 +22,7 @@ from dragoman_local.journal.journal_copy import CopyClock, copy_journal
 from dragoman_local.journal.salvage import repair
 from dragoman_local.journal.transcript import IMPORTING, export, load
 from tests.crash_points import count_steps, kill_at, kill_within
+from tests.journal.streams import frames, note
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="kills forks"),

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.journal.streams import frames, note
 
 from dragoman.errors import JournalGone
 from dragoman_local.journal import Journal, open_journal
 from dragoman_local.journal.backup import restore
 from dragoman_local.journal.contract import Durability
+from tests.journal.streams import frames, note
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no file that is open")
 

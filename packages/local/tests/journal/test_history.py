@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.journal.streams import frames, replayed
 
 from dragoman import Agent, Turn, connect
 from dragoman.errors import JournalFull
 from dragoman_local.journal import Entry, MemoryJournal, open_journal
 from dragoman_local.journal.history import HistoryRecorder, history_path, new_stream
+from tests.journal.streams import frames, replayed
 
 
 async def test_a_whole_conversation_is_recorded_and_described(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.runtime.raw import until
 
 from dragoman.errors import JournalClosed, JournalError
 from dragoman_local.contracts.journals import chunk_entry
 from dragoman_local.journal import open_journal
 from dragoman_local.journal.idle_index import SCRUBBED_BYTES, WordJournal, index_while_idle
 from dragoman_local.journal.word_index import BEHIND
+from tests.runtime.raw import until
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.journal.streams import frames
-from tests.journal.test_file_exchange_kills import COUNT, LOGGED, expected, make_journal, try_kills
-from tests.journal.test_file_exchange_kills import pytestmark as pytestmark
-from tests.nats.places import fresh
 
 from dragoman_hub.nats import open_nats, read_address
 from dragoman_local.journal import Journal, SqliteJournal, StreamInfo
 from dragoman_local.journal.journal_copy import CopyClock, all_streams, copy_journal
+from tests.journal.streams import frames
+from tests.journal.test_file_exchange_kills import COUNT, LOGGED, expected, make_journal, try_kills
+from tests.journal.test_file_exchange_kills import pytestmark as pytestmark
+from tests.nats.places import fresh
 from tests.nats_servers import Servers, started
 
 Place = str | Path

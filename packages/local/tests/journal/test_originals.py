@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.journal.streams import all_bytes, frames
 
 from dragoman_local.journal import Entry, SqliteJournal, open_journal, open_sealed
+from tests.journal.streams import all_bytes, frames
 
 pytestmark = pytest.mark.bound(30)
 

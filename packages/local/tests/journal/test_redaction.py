@@ -11,12 +11,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.journal.plain_redaction import redact_plainly
 
 from dragoman_local.journal import redaction
 from dragoman_local.journal.redaction import TOGETHER, TOGETHER_BYTES, redact, redact_all, suspect_numbers
 from dragoman_local.secrets.names import REDACTED
 from tests.every import every
+from tests.journal.plain_redaction import redact_plainly
 
 
 def frame(value: Any) -> bytes:

@@ -9,7 +9,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.journal.streams import all_bytes, frames
 
 from dragoman.errors import JournalDamaged, LocalMistake
 from dragoman_local.contracts import check_journal
@@ -20,6 +19,7 @@ from dragoman_local.journal.seal import Seal
 from dragoman_local.journal.sealed_search import scan
 from dragoman_local.journal.streams import DIRECTION_NUMBERS
 from dragoman_local.journal.tables import entry_sum, find_stream, write_stream
+from tests.journal.streams import all_bytes, frames
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
 

@@ -11,13 +11,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.journal.streams import all_bytes, frames, note, notes
 
 from dragoman.errors import JournalBusy, JournalClosed, JournalError, NotAJournal, StreamMoved
 from dragoman.testing.pace import patience
 from dragoman_local.contracts.journals import chunk_entry, prompt_entry
 from dragoman_local.journal import Entry, SqliteJournal, open_journal
 from dragoman_local.journal.sqlite import LARGE_BYTES
+from tests.journal.streams import all_bytes, frames, note, notes
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
 

@@ -12,10 +12,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.journal.streams import WRITER, frames
 
 from dragoman_local.journal import open_journal
 from tests import forks
+from tests.journal.streams import WRITER, frames
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
 

@@ -12,13 +12,13 @@ from contextlib import aclosing, closing
 from pathlib import Path
 
 import pytest
-from tests.journal.streams import all_bytes, frames, note, notes
 
 from dragoman.errors import JournalDamaged, JournalError, JournalFull, NotAJournal
 from dragoman_local.contracts.journals import chunk_entry
 from dragoman_local.journal import Entry, SqliteJournal, open_journal, tables
 from dragoman_local.journal.salvage import repair
 from tests.forks import forked
+from tests.journal.streams import all_bytes, frames, note, notes
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
 

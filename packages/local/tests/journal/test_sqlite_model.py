@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.journal.streams import replayed
 
 from dragoman.errors import NoSuchStream, StreamMoved
 from dragoman_local.journal import Entry, SqliteJournal, open_journal
+from tests.journal.streams import replayed
 
 NAMES = st.sampled_from(["a", "b", "ü/../x"])
 ENTRIES = st.lists(

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.journal.streams import frames, notes
 
 from dragoman.errors import StreamMoved
 from dragoman_local.journal import SqliteJournal
 from dragoman_local.journal.contract import Durability
 from dragoman_local.journal.entry_runs import EntryBatch, FrameRun
 from dragoman_local.journal.sqlite import LARGE_BYTES
+from tests.journal.streams import frames, notes
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
 

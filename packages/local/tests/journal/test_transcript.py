@@ -9,13 +9,13 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.journal.streams import replayed
 
 from dragoman.errors import BadTranscript, NoSuchStream
 from dragoman_local.contracts.journals import prompt_entry
 from dragoman_local.journal import Entry, MemoryJournal, StreamInfo
 from dragoman_local.journal.transcript import export, header, line, lines, load, read_header, read_transcript
 from tests.every import every
+from tests.journal.streams import replayed
 
 ENTRIES = st.builds(
     Entry,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.kit.kit_agents import listening
-from tests.runtime.raw import request, until
-from tests.sdk.ends import raw_client
 
 from dragoman import Agent, Kit, KitTurn
 from dragoman_local.journal import MemoryJournal
 from tests.every import every
+from tests.kit.kit_agents import listening
+from tests.runtime.raw import request, until
+from tests.sdk.ends import raw_client
 
 
 def commanding() -> Agent:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kit.kit_agents import handled_by, listening
 
 from dragoman import Agent, Kit, KitTurn, connect
 from dragoman.blocking import serve as serve_without_a_loop
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman_local.journal import MemoryJournal
+from tests.kit.kit_agents import handled_by, listening
 
 
 async def test_a_plain_function_answers_prompts_and_is_kept() -> None:

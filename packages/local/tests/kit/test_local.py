@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.kit.kit_agents import alive, handled_by, listening
 
 from dragoman import KitTurn
 from dragoman.errors import CallFailed
+from tests.kit.kit_agents import alive, handled_by, listening
 
 
 async def test_files_and_commands_stay_inside_the_folders_of_the_session(tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.kit.kit_agents import chatting, listening
 
 from dragoman.errors import ErrorAnswer, JournalFull
 from dragoman_local.journal import Entry, Journal, MemoryJournal, open_journal
 from dragoman_local.kit import log as log_module
 from dragoman_local.kit.log import KitJournal
+from tests.kit.kit_agents import chatting, listening
 
 
 async def stored(journal: Journal) -> list[bytes]:

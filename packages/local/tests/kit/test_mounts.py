@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kit.kit_agents import alive, eventually, listening
-from tests.runtime.raw import request
-from tests.sdk.ends import raw_client
 
 from dragoman import Agent, Kit, KitTurn, MountedTool, PromptTurn
 from dragoman.schema.v1 import (
@@ -27,6 +24,9 @@ from dragoman.schema.v1 import (
 )
 from dragoman_local.journal import MemoryJournal, open_journal
 from tests.forks import forked
+from tests.kit.kit_agents import alive, eventually, listening
+from tests.runtime.raw import request
+from tests.sdk.ends import raw_client
 
 pytest.importorskip("mcp")
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.kit.kit_agents import chatting, handled_by, listening, text_of
 
 from dragoman import KitTurn, connect
 from dragoman.schema import v1
 from dragoman_local.journal import MemoryJournal, StoredEntry
 from dragoman_local.kit import frames
 from dragoman_local.kit.restore import RestoredSession
+from tests.kit.kit_agents import chatting, handled_by, listening, text_of
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 

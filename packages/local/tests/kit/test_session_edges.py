@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kit.kit_agents import chatting, handled_by, listening
-from tests.kit.test_log import Narrow
-from tests.runtime.raw import request, until
-from tests.sdk.ends import cancel, prompt, raw_client
 
 from dragoman import Agent, Kit, KitSession, KitTurn, connect
 from dragoman.errors import CallFailed
 from dragoman_local.journal import MemoryJournal
 from dragoman_local.kit.restore import CUT_SHORT
+from tests.kit.kit_agents import chatting, handled_by, listening
+from tests.kit.test_log import Narrow
+from tests.runtime.raw import request, until
+from tests.sdk.ends import cancel, prompt, raw_client
 
 
 async def wait(turn: KitTurn[None]) -> None:

@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.kit.kit_agents import Heard
 
 from dragoman import AgentHandle, Session, connect
 from dragoman.errors import CallFailed, LinkClosed
@@ -20,6 +19,7 @@ from dragoman.testing.pace import patience
 from dragoman_local.journal import open_journal
 from dragoman_local.kit.restore import CUT_SHORT
 from tests.forks import forked
+from tests.kit.kit_agents import Heard
 
 pytestmark = pytest.mark.bound(30)  # programs start slowly on a busy machine
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.kit.kit_agents import listening
 
 from dragoman import Agent, Kit, KitTurn, StopTurn
 from dragoman.schema import v1
 from dragoman_local.journal import MemoryJournal
+from tests.kit.kit_agents import listening
 
 REASONS: list[v1.StopReason] = ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 

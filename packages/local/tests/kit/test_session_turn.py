@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kit.kit_agents import alive, eventually, handled_by, listening
-from tests.runtime.raw import request, result, until
-from tests.sdk.ends import EVERYTHING, cancel, raw_client
 
 from dragoman import KitTurn, Limits
 from dragoman.errors import CallFailed, ErrorAnswer, TurnOver
 from dragoman.schema import v1
 from dragoman.testing.pace import patience
 from dragoman_local.journal import Entry, MemoryJournal
+from tests.kit.kit_agents import alive, eventually, handled_by, listening
+from tests.runtime.raw import request, result, until
+from tests.sdk.ends import EVERYTHING, cancel, raw_client
 
 
 async def test_a_cancelled_turn_is_answered_cancelled_with_its_last_words_before_the_answer() -> None:

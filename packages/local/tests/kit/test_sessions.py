@@ -6,14 +6,14 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
-from tests.kit.kit_agents import Chat, chatting, listening
-from tests.runtime.raw import request
-from tests.sdk.ends import raw_client
 
 from dragoman import Agent, AgentHandle, Kit, KitTurn, Session
 from dragoman.errors import CallFailed
 from dragoman.schema import v1
 from dragoman_local.journal import MemoryJournal
+from tests.kit.kit_agents import Chat, chatting, listening
+from tests.runtime.raw import request
+from tests.sdk.ends import raw_client
 
 TALK = [
     ("user_message_chunk", "first"),

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kit.kit_agents import chatting, eventually, handled_by, listening
-from tests.runtime.raw import request
-from tests.sdk.ends import prompt, raw_client
 
 from dragoman import Agent, Kit, KitTurn
 from dragoman.errors import CallFailed
 from dragoman_local.journal import MemoryJournal
+from tests.kit.kit_agents import chatting, eventually, handled_by, listening
+from tests.runtime.raw import request
+from tests.sdk.ends import prompt, raw_client
 
 
 async def test_a_crash_in_one_session_is_invisible_to_the_others() -> None:

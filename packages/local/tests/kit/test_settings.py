@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
-from tests.kit.kit_agents import listening
-from tests.runtime.raw import request
-from tests.sdk.ends import raw_client
 
 from dragoman import Agent, AgentHandle, Choice, Kit, KitSession, KitTurn, Modes, Option, Switch
 from dragoman.errors import CallFailed, ErrorAnswer
@@ -18,6 +15,9 @@ from dragoman.schema import v1
 from dragoman_local.journal import MemoryJournal
 from dragoman_local.kit.settings import SessionSettings, collect_options
 from tests.every import every
+from tests.kit.kit_agents import listening
+from tests.runtime.raw import request
+from tests.sdk.ends import raw_client
 
 MODES = Modes(("ask", "Ask first"), Choice("edit", "Edit", "Accepts edits"), "full_speed", default="edit")
 MODEL = Option("model", ["small", "big-1.5"], category="model", description="Who thinks")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.kit.kit_agents import listening
-
 from dragoman import Agent, Kit, KitTurn
 from dragoman.schema import v1
 from dragoman_local.kit.usage import SessionUsage, TokenUsage
+from tests.kit.kit_agents import listening
 
 
 def test_amounts_of_two_currencies_are_not_added() -> None:

@@ -11,10 +11,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.secrets.ordinary_sources import ENOUGH, ordinary_lines
 
 from dragoman_local.secrets.frames import has_frame_hint, redact_frame
 from dragoman_local.secrets.search import find, redact
+from tests.secrets.ordinary_sources import ENOUGH, ordinary_lines
 
 HERE = Path(__file__).parent / "corpus"
 LINES_OF_ONE_ERROR = 5_000

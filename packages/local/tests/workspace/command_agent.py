@@ -9,13 +9,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.runtime.raw import Frame, notification, request
-from tests.sdk.ends import RawAgent, raw_agent
-
 from dragoman import Client
 from dragoman.transport.owned_tree import owned_trees
 from dragoman.transport.tree import look_up
 from dragoman_local.workspace.workspace import Workspace
+from tests.runtime.raw import Frame, notification, request
+from tests.sdk.ends import RawAgent, raw_agent
 
 
 class Running:

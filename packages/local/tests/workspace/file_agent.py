@@ -7,11 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.runtime.raw import Frame, request
-from tests.sdk.ends import RawAgent, raw_agent
-
 from dragoman import Client
 from dragoman_local.workspace.workspace import Workspace
+from tests.runtime.raw import Frame, request
+from tests.sdk.ends import RawAgent, raw_agent
 
 
 class Asking:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.workspace.ground import BOTH_WAYS, files_in, refused, write
 
 from dragoman.errors import ErrorAnswer
 from dragoman_local.workspace.atomic_write import FileAppeared, create, replace
@@ -19,6 +18,7 @@ from dragoman_local.workspace.files import FileDraft
 from dragoman_local.workspace.places import FilePlace
 from dragoman_local.workspace.refusals import FORBIDDEN, NOT_TEXT, TOO_LARGE
 from dragoman_local.workspace.settings import FileSettings
+from tests.workspace.ground import BOTH_WAYS, files_in, refused, write
 
 both_ways = pytest.mark.parametrize("use_kernel", BOTH_WAYS)
 any_text = st.text(st.characters(codec="utf-8"), max_size=80)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.workspace.ground import refused
 
 from dragoman_local.workspace.commands import SHELL, PlannedCommand, find_program, needs_shell, plan_command
 from dragoman_local.workspace.refusals import FORBIDDEN, INVALID_PARAMS, NOT_FOUND
 from tests.every import every
+from tests.workspace.ground import refused
 
 ENV = {"PATH": "/usr/bin:/bin"}
 

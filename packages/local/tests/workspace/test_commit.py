@@ -8,14 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.system.hostile_repository import HostileRepository
-from tests.workspace.command_agent import gone
-from tests.workspace.turns import records
 
 from dragoman.errors import ErrorAnswer
 from dragoman_local.workspace.commit import CommitResult, make_commit
 from dragoman_local.workspace.commit_preview import CommitPreview, preview_commit
 from dragoman_local.workspace.refusals import reason_of
+from tests.system.hostile_repository import HostileRepository
+from tests.workspace.command_agent import gone
+from tests.workspace.turns import records
 
 pytestmark = pytest.mark.bound(60)  # each starts git some twenty times
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from tests.workspace.ground import refused
-
 from dragoman.transport.tree import MARK
 from dragoman_local.workspace.environment import command_environment, is_inherited
 from dragoman_local.workspace.refusals import FORBIDDEN, INVALID_PARAMS
 from tests.every import every
+from tests.workspace.ground import refused
 
 PARENT = {
     "PATH": "/bin",

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.raw import request
-from tests.sdk.ends import raw_agent
-from tests.workspace.file_agent import code, lending
 
 from dragoman import Client
 from dragoman_local.workspace.refusals import CONFLICT, FORBIDDEN, INVALID_PARAMS
 from dragoman_local.workspace.workspace import Workspace
+from tests.runtime.raw import request
+from tests.sdk.ends import raw_agent
+from tests.workspace.file_agent import code, lending
 
 
 async def test_status_is_told_in_plain_data(tmp_path: Path) -> None:

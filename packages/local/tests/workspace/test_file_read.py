@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.workspace.ground import files_in, refused
-from tests.workspace.test_text import MARKS, model
 
 from dragoman_local.workspace import file_read
 from dragoman_local.workspace.file_read import read_contents, read_range, read_text
@@ -20,6 +18,8 @@ from dragoman_local.workspace.refusals import NOT_TEXT, TOO_LARGE
 from dragoman_local.workspace.settings import FileSettings
 from dragoman_local.workspace.text import encoding_of
 from dragoman_local.workspace.versions import version_of
+from tests.workspace.ground import files_in, refused
+from tests.workspace.test_text import MARKS, model
 
 texts = st.text(st.sampled_from("ab\n\r é\U0001f600"), max_size=60)
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workspace.ground import BOTH_WAYS, files_in, refused, write
 
 from dragoman_local.workspace.files import FileDraft, FileStatus, SessionFiles
 from dragoman_local.workspace.refusals import CONFLICT, NOT_FOUND
 from dragoman_local.workspace.settings import FileSettings
 from dragoman_local.workspace.versions import ABSENT, KnownVersions, version_of
 from dragoman_local.workspace.write_conflicts import Kind, WriteClash, WriteResult
+from tests.workspace.ground import BOTH_WAYS, files_in, refused, write
 
 both_ways = pytest.mark.parametrize("use_kernel", BOTH_WAYS)
 

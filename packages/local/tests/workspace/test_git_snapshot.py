@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.workspace.turns import commit_all, git, records, told
 
 from dragoman_local.workspace.snapshots import take_snapshot
+from tests.workspace.turns import commit_all, git, records, told
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workspace.command_agent import code, descriptors, gone, is_alive, running
 
 from dragoman import Agent, Client, Turn, blocking
 from dragoman.errors import ErrorAnswer
@@ -28,6 +27,7 @@ from dragoman_local.workspace.roots import Roots
 from dragoman_local.workspace.settings import TerminalSettings
 from dragoman_local.workspace.workspace import Workspace
 from tests.faults.watch import eventually
+from tests.workspace.command_agent import code, descriptors, gone, is_alive, running
 
 SLEEP = "sleep 60"
 EURO = "\u20ac"

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workspace.escapes import ATTACKS, METHODS, SECRET, Attack, prepared, site
-from tests.workspace.ground import BOTH_WAYS, files_in, refused, write
 
 from dragoman.errors import ErrorAnswer
 from dragoman_local.workspace import kernel, path_resolver
 from dragoman_local.workspace.files import FileDraft, SessionFiles
 from dragoman_local.workspace.refusals import FORBIDDEN, INVALID_PARAMS
 from dragoman_local.workspace.roots import Roots
+from tests.workspace.escapes import ATTACKS, METHODS, SECRET, Attack, prepared, site
+from tests.workspace.ground import BOTH_WAYS, files_in, refused, write
 
 both_ways = pytest.mark.parametrize("use_kernel", BOTH_WAYS)
 

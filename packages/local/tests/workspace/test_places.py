@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.workspace.ground import refused
 
 from dragoman_local.workspace.places import FilePlace, open_listing
 from dragoman_local.workspace.refusals import FORBIDDEN, INVALID_PARAMS, NOT_FOUND
+from tests.workspace.ground import refused
 
 
 @pytest.fixture

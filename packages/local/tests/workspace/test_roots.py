@@ -7,11 +7,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.workspace.ground import BOTH_WAYS, files_in, refused
 
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman_local.workspace.refusals import FORBIDDEN
 from dragoman_local.workspace.roots import Roots
+from tests.workspace.ground import BOTH_WAYS, files_in, refused
 
 both_ways = pytest.mark.parametrize("use_kernel", BOTH_WAYS)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.workspace.ground import files_in, refused
 
 from dragoman_local.workspace.refusals import FORBIDDEN, INVALID_PARAMS
 from dragoman_local.workspace.settings import FileSettings
+from tests.workspace.ground import files_in, refused
 
 TREE = (
     "a.py",

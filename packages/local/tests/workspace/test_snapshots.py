@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.runtime.raw import until
-from tests.workspace.turns import commit_all, git, picture, told
 
 from dragoman.errors import LocalMistake
 from dragoman_local.workspace import snapshot_entries
@@ -23,6 +21,8 @@ from dragoman_local.workspace.snapshot_entries import TICK, SnapshotSettings, Tu
 from dragoman_local.workspace.snapshots import RevertRefused, take_snapshot
 from dragoman_local.workspace.store import Store
 from dragoman_local.workspace.workspace import Workspace
+from tests.runtime.raw import until
+from tests.workspace.turns import commit_all, git, picture, told
 
 pytestmark = [pytest.mark.usefixtures("private_store"), pytest.mark.in_turn("root")]
 

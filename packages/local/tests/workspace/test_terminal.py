@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.runtime.raw import until
-from tests.workspace.command_agent import code, gone, is_alive, running
 
 from dragoman.transport.owned_tree import owned_trees
 from dragoman_local.workspace.lent_terminals import TerminalRequest
 from dragoman_local.workspace.refusals import NOT_FOUND
 from dragoman_local.workspace.settings import TerminalSettings
 from dragoman_local.workspace.workspace import Workspace
+from tests.runtime.raw import until
+from tests.workspace.command_agent import code, gone, is_alive, running
 
 SLEEP = "sleep 60"
 EURO = "\u20ac"

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workspace.command_agent import Running, running
-from tests.workspace.terminal_attacks import CONTAINED, REFUSED, SECRET, Attack
 
 from dragoman.transport.owned_tree import owned_trees
 from dragoman.transport.tree import processes
@@ -18,6 +16,8 @@ from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.lent_terminals import TerminalRequest
 from dragoman_local.workspace.settings import TerminalSettings
 from dragoman_local.workspace.workspace import Workspace
+from tests.workspace.command_agent import Running, running
+from tests.workspace.terminal_attacks import CONTAINED, REFUSED, SECRET, Attack
 
 
 @asynccontextmanager

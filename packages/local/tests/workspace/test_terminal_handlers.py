@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workspace.command_agent import code, descriptors, running
 
 from dragoman_local.workspace.refusals import FORBIDDEN, INVALID_PARAMS, NOT_FOUND
 from dragoman_local.workspace.settings import TerminalSettings
 from dragoman_local.workspace.workspace import Workspace
+from tests.workspace.command_agent import code, descriptors, running
 
 SLEEP = "sleep 60"
 EURO = "\u20ac"

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.sdk.ends import raw_agent
-from tests.workspace.file_agent import Asking, code, lending, version
 
 from dragoman import Agent, AgentHandle, Client, ClientHandle, Turn, blocking
 from dragoman.errors import CallFailed, ErrorAnswer, LocalMistake
@@ -21,6 +19,8 @@ from dragoman_local.workspace.refusals import CONFLICT, FORBIDDEN, INVALID_PARAM
 from dragoman_local.workspace.settings import FileSettings
 from dragoman_local.workspace.workspace import Workspace
 from dragoman_local.workspace.write_conflicts import ConflictDecision
+from tests.sdk.ends import raw_agent
+from tests.workspace.file_agent import Asking, code, lending, version
 
 
 async def test_an_agent_of_ours_reads_and_writes(tmp_path: Path) -> None:

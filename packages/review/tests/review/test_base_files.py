@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.agents.review.ground import git
 
 from dragoman_review.base_files import BaseFiles
 from dragoman_review.git import changes
+from tests.agents.review.ground import git
 
 RULE = '[[rule]]\nid = "team/{}"\ntitle = "t"\nwhy = "w"\nseverity = "low"\npattern = "frob"\n'
 

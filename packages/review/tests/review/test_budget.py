@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.review.planted import CORPUS
 
 from dragoman_review import own_rules
+from tests.review.planted import CORPUS
 
 ROOT = Path(__file__).parents[4]
 REVIEW = ROOT / "packages/review/src/dragoman_review"

@@ -6,12 +6,12 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from tests.review.test_git import git
 
 from dragoman_review import ReviewSettings, ReviewSource
 from dragoman_review.caller_search import broken_callers
 from dragoman_review.callers import broken_calls, changed_functions
 from dragoman_review.git import changes
+from tests.review.test_git import git
 
 OLD = "def price(total, count=1):\n    return total / count\n"
 NEW = "def price(total, *, count):\n    return total / count\n"

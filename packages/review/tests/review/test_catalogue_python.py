@@ -1,7 +1,6 @@
 """Rules about Python that need no tool, each with what it finds and what it leaves, and beside ruff."""
 
 import pytest
-from tests.review.samples import reviewed, rules_of
 
 from dragoman_review import ReviewSettings, ReviewSource, apply_fixes
 from dragoman_review.catalogue import BY_RUFF_CODE, PYTHON_RULES, rule_examples
@@ -9,6 +8,7 @@ from dragoman_review.inspection import inspect
 from dragoman_review.places import find_ruff
 from dragoman_review.python_ast import PythonRule
 from dragoman_review.ruff import ruff_findings_of_many
+from tests.review.samples import reviewed, rules_of
 
 RULES = {rule.id: rule for rule in PYTHON_RULES}
 EXAMPLES = {name: example for name, example in rule_examples().items() if name in RULES}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.review.local_inspector import LocalInspector
-from tests.review.planted import Case, read_corpus, sources_of
 
 from dragoman_review import ReviewNote, ReviewSettings, Severity, judges, review
+from tests.review.local_inspector import LocalInspector
+from tests.review.planted import Case, read_corpus, sources_of
 
 CASES = read_corpus()
 GROUPS = sorted({case.group for case in CASES})

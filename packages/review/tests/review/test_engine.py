@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from tests.review.samples import reviewed, rules_of
 
 from dragoman_review import (
     Baseline,
@@ -24,6 +23,7 @@ from dragoman_review import (
 )
 from dragoman_review import engine as engine_module
 from tests.house import children
+from tests.review.samples import reviewed, rules_of
 
 BAD = "def f(a=[]):\n    return eval(a)\n"
 

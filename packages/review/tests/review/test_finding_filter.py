@@ -6,7 +6,6 @@ from collections import Counter
 
 import pytest
 from msgspec.structs import replace
-from tests.review.findings import finding
 
 from dragoman_review import Finding, ReviewSettings, ReviewSource
 from dragoman_review import finding_filter as module
@@ -14,6 +13,7 @@ from dragoman_review.baseline import LONG, fingerprint
 from dragoman_review.finding import FindingPlace
 from dragoman_review.finding_filter import FindingFilter
 from dragoman_review.text_edits import TextLines
+from tests.review.findings import finding
 
 CALL = "eval(x); "
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from xml.etree import ElementTree as xml
 
 import pytest
-from tests.review.samples import reviewed
-from tests.review.sarif_facts import problems
 
 from dragoman_review import Baseline, Finding, ReviewSettings, ReviewSource, Severity
 from dragoman_review.formats import as_github, as_json, as_sarif, as_text
 from dragoman_review.junit import as_junit
 from dragoman_review.rules import ReviewRule
+from tests.review.samples import reviewed
+from tests.review.sarif_facts import problems
 
 pytestmark = pytest.mark.usefixtures("rules_in_this_process")
 

@@ -1,10 +1,10 @@
 """Findings as commands of a build."""
 
 import pytest
-from tests.review.findings import finding
 
 from dragoman_review import Severity
 from dragoman_review.formats import as_github
+from tests.review.findings import finding
 
 
 def test_a_finding_is_one_line_with_its_place() -> None:

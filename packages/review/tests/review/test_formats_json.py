@@ -1,10 +1,10 @@
 """All findings as one document."""
 
 import msgspec
-from tests.review.findings import MENDED, finding
 
 from dragoman_review import Finding, ReviewNote
 from dragoman_review.formats import as_json
+from tests.review.findings import MENDED, finding
 
 
 def test_findings_can_be_read_back() -> None:

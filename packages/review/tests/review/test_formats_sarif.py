@@ -3,11 +3,10 @@
 import json
 from typing import Any
 
-from tests.review.findings import MENDED, finding
-from tests.review.sarif_facts import problems
-
 from dragoman_review import Finding, ReviewNote, Severity
 from dragoman_review.formats import as_sarif
+from tests.review.findings import MENDED, finding
+from tests.review.sarif_facts import problems
 
 
 def document(*found: Finding, notes: tuple[ReviewNote, ...] = ()) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.review.findings import MENDED, finding
 
 from dragoman_review import Severity
 from dragoman_review.formats import WIDEST, as_text, plain, summary
 from dragoman_review.text_edits import TextLines
+from tests.review.findings import MENDED, finding
 
 LINES = TextLines("import x\ny = eval(x)\n")
 

@@ -3,13 +3,13 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.review.samples import NAMES
 
 from dragoman_review import Finding, apply_edits, apply_fixes
 from dragoman_review.inspection import inspect
 from dragoman_review.languages import language_of
 from dragoman_review.rules import own_rules
 from dragoman_review.text_edits import TextLines
+from tests.review.samples import NAMES
 
 SNIPPETS = [text for rule in own_rules() for text in (*rule.hits, *rule.misses)]
 

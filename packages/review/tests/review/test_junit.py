@@ -2,10 +2,9 @@
 
 from xml.etree import ElementTree as xml
 
-from tests.review.findings import finding
-
 from dragoman_review import ReviewNote
 from dragoman_review.junit import as_junit
+from tests.review.findings import finding
 
 
 def test_a_finding_is_a_case_that_failed_and_a_file_without_any_is_one_that_passed() -> None:

@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.transport.programs import alive, eventually
 
 from dragoman_review.programs import ToolFailed, run_program
+from tests.transport.programs import alive, eventually
 
 
 async def test_a_program_gets_its_text_and_gives_its_answer() -> None:

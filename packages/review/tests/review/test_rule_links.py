@@ -9,8 +9,6 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from msgspec.structs import replace
-from tests.review.findings import finding
-from tests.review.samples import reviewed, rules_of
 
 from dragoman_app.agents.review.markdown import finding_paragraph
 from dragoman_review import ReviewSource
@@ -21,6 +19,8 @@ from dragoman_review.rule_links import rule_link, rules_page
 from dragoman_review.rule_page import rules_markdown
 from dragoman_review.rules import rule_anchor
 from dragoman_review.suppression import COMPLAINTS, UNTRUSTED
+from tests.review.findings import finding
+from tests.review.samples import reviewed, rules_of
 
 SECTION = re.compile(
     r'^<a id="(?P<anchor>[\w-]+)"></a>\n### (?P<rule>\S+)\n(?P<body>.*?)(?=^<a id=|^## |\Z)', re.M | re.S

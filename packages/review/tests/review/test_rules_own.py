@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from tests.review.samples import NAMES
-from tests.review.secret_examples import EXAMPLES
-
 from dragoman_review.inspection import inspect
 from dragoman_review.rules import ReviewRule, own_rules, read_rules
 from dragoman_review.rules import __file__ as rules_module
 from dragoman_review.structure import GRAMMARS, is_available, refusal
 from tests.every import every
+from tests.review.samples import NAMES
+from tests.review.secret_examples import EXAMPLES
 
 RULES = {rule.id: rule for rule in own_rules()}
 PLAIN = {name: rule for name, rule in RULES.items() if not rule.entropy}

@@ -1,10 +1,10 @@
 """Comments that silence a rule."""
 
 import pytest
-from tests.review.samples import reviewed, rules_of
 
 from dragoman_review import ReviewSource
 from dragoman_review.suppression import NAMELESS, WITHOUT_REASON
+from tests.review.samples import reviewed, rules_of
 
 pytestmark = pytest.mark.usefixtures("rules_in_this_process")
 

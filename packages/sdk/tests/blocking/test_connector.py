@@ -13,8 +13,6 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.blocking.ends import ROOT, connected, forked_command
-from tests.transport.programs import alive, python, shell
 
 from dragoman.blocking import Client, Limits, connect
 from dragoman.errors import (
@@ -30,7 +28,9 @@ from dragoman.errors import (
 from dragoman.schema.v1 import AgentMessageChunk, ReadTextFileRequest, ReadTextFileResponse, TextContent
 from dragoman.sdk.client.side import ClientSide
 from dragoman.testing.pace import patience
+from tests.blocking.ends import ROOT, connected, forked_command
 from tests.forks import forked
+from tests.transport.programs import alive, python, shell
 
 RAW = """
 import json, sys

@@ -14,12 +14,12 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any
 
 import pytest
-from tests.blocking.ends import ROOT, SERVERS
 
 from dragoman import blocking
 from dragoman.blocking import AgentHandle, Limits
 from dragoman.errors import LinkClosed
 from dragoman.runtime import link as loop_link
+from tests.blocking.ends import ROOT, SERVERS
 
 pytestmark = pytest.mark.bound(40)
 

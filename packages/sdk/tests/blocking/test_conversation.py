@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from tests.blocking.ends import SERVERS, connected
 
 from dragoman.blocking import Agent, AgentHandle, Client, Session, Turn, connect
 from dragoman.errors import CallFailed, LocalMistake, NotAdvertised
@@ -21,6 +20,7 @@ from dragoman.schema.v1 import (
     SessionUpdate,
     TextContent,
 )
+from tests.blocking.ends import SERVERS, connected
 
 seen: list[str] = []
 

@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from tests.blocking.ends import ROOT, SERVERS, connected, forked_command
 
 from dragoman.blocking import AgentHandle, Client, Session
 from dragoman.schema.v1 import AgentMessageChunk
 from dragoman.testing.pace import patience
+from tests.blocking.ends import ROOT, SERVERS, connected, forked_command
 from tests.every import every
 from tests.forks import forked
 

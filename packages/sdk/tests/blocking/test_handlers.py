@@ -6,12 +6,12 @@ import threading
 from typing import Any
 
 import pytest
-from tests.blocking.test_connector import raw
 
 from dragoman.blocking import Agent, AgentHandle, Client, ClientHandle, Turn, connect
 from dragoman.errors import CallFailed
 from dragoman.schema.v1 import CancelNotification, ReadTextFileRequest, ReadTextFileResponse
 from dragoman.testing.pace import patience
+from tests.blocking.test_connector import raw
 
 pytestmark = pytest.mark.bound(20)
 

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.blocking.ends import ROOT, command, forked_command
 
 from dragoman.blocking import Agent, serve
 from dragoman.errors import LocalMistake
+from tests.blocking.ends import ROOT, command, forked_command
 from tests.faults.talk import Talk, cancel, cancel_request, code, line, opening, prompt, request
 from tests.together import SideBySide
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dragoman.dialect import translator
 from tests.dialect.edges import bare
 from tests.dialect.official import refused as refused_by_official
 from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, Listener, answer, request, update
-
-from dragoman.dialect import translator
 from tests.every import every
 
 FIRST = request(1, "initialize", V1_CLIENT)

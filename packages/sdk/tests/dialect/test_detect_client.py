@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, Listener, answer, request, update
-
 from tests.every import every
 
 TOLD_BY_INITIALIZE = {

@@ -5,10 +5,9 @@ The peers are our own edges with a v1 client or agent behind them, so they say w
 
 from __future__ import annotations
 
+from dragoman.dialect import AUTO, DIALECTS
 from tests.dialect.deeds import agent_answers, begin, chunk, prompt, question, tool
 from tests.dialect.world import World, texts
-
-from dragoman.dialect import AUTO, DIALECTS
 from tests.every import every
 
 AGENTS_OF_BOTH = {"koog": "v1"}

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, answer, request, update
 
 from dragoman.dialect import Message, Position
 from dragoman.dialect.explain import Explanation, explain, speaker_of
+from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, answer, request, update
 from tests.every import every
 
 TEXT = {"type": "text", "text": "a quiet word"}

@@ -12,6 +12,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from dragoman.dialect import CHOICES, DIALECTS, Edge, EdgeSettings, Ledger, Position, Translator, make_edge
+from dragoman.dialect.quirks.edge import Quirks
 from tests.dialect.deeds import (
     ASKS,
     CALL,
@@ -28,9 +31,6 @@ from tests.dialect.deeds import (
 )
 from tests.dialect.undecided_talk import V1_AGENT, V1_CLIENT, answer, request, update
 from tests.dialect.world import World, odd, texts
-
-from dragoman.dialect import CHOICES, DIALECTS, Edge, EdgeSettings, Ledger, Position, Translator, make_edge
-from dragoman.dialect.quirks.edge import Quirks
 from tests.every import every
 
 few = partial(settings, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dragoman.dialect import EdgeSettings, Ledger, Translator, make_edge
 from tests.dialect.crow.document_client import AGENT, TRANSLATE
 from tests.dialect.edges import remarks
 from tests.dialect.threads.pipe import talking
 from tests.dialect.threads.stage import chunk, user
-
-from dragoman.dialect import EdgeSettings, Ledger, Translator, make_edge
 
 
 @pytest.mark.bound(40)  # two programs start slowly on a busy machine

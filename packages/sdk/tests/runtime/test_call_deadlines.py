@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.runtime.clock import virtually
-from tests.runtime.raw import Routes, cancel_request, linked, notification, request, result
 
 from dragoman.errors import CallTimeout, SilenceTimeout
+from tests.runtime.clock import virtually
+from tests.runtime.raw import Routes, cancel_request, linked, notification, request, result
 
 
 def now() -> float:

@@ -6,12 +6,12 @@ import asyncio
 import logging
 
 import pytest
-from tests.runtime.raw import Routes, linked, notification, request, result
 
 from dragoman.core import Lifecycle
 from dragoman.errors import CallFailed, ErrorAnswer, LinkClosed
 from dragoman.runtime import Answer
 from dragoman.transport.contract import TransportLimits as TransportLimits
+from tests.runtime.raw import Routes, linked, notification, request, result
 
 SMALL = TransportLimits(frame=10_000)
 

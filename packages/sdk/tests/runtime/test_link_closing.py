@@ -9,13 +9,13 @@ import logging
 import warnings
 
 import pytest
-from tests.runtime.clock import virtually
-from tests.runtime.raw import RawEnd, Routes, linked, notification, request, result
 
 from dragoman.errors import LinkClosed
 from dragoman.runtime import Link
 from dragoman.testing.pace import deadline
 from dragoman.transport.memory import memory_pair
+from tests.runtime.clock import virtually
+from tests.runtime.raw import RawEnd, Routes, linked, notification, request, result
 
 
 async def forever() -> bytes:

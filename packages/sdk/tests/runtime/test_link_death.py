@@ -12,13 +12,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.runtime.raw import Routes
-from tests.transport.programs import alive, eventually, python
 
 from dragoman.errors import LinkClosed, PeerDied
 from dragoman.runtime import Link, RefusingRouter
 from dragoman.testing.pace import patience
 from dragoman.transport.process import ChildTransport, spawn
+from tests.runtime.raw import Routes
+from tests.transport.programs import alive, eventually, python
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and /proc")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.runtime.raw import Routes, cancel_request, linked, notification, request, result
 
 from dragoman.errors import LinkClosed
 from dragoman.runtime import Link
 from dragoman.runtime.outbox import HIGH_WATER
 from dragoman.transport.memory import memory_pair
+from tests.runtime.raw import Routes, cancel_request, linked, notification, request, result
 
 KIBIBYTE = 1024
 ENOUGH = 4 * 1024 * KIBIBYTE  # sixteen times what may wait

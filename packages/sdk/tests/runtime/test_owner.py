@@ -6,9 +6,9 @@ import asyncio
 import logging
 
 import pytest
-from tests.runtime.clock import virtually
 
 from dragoman.runtime.owner import TaskOwner
+from tests.runtime.clock import virtually
 
 
 async def test_closing_cancels_and_waits_for_every_task() -> None:

@@ -10,8 +10,6 @@ import os
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.transport.programs import python
-from tests.wire.strategies import frames
 
 from dragoman.runtime.relay import Direction, Relay
 from dragoman.testing.transports import SinkRecorder
@@ -20,6 +18,8 @@ from dragoman.transport.memory import MemoryTransport, memory_pair
 from dragoman.transport.pipe import PipeTransport
 from dragoman.transport.process import spawn
 from dragoman.wire.glance import Glance, glance_block
+from tests.transport.programs import python
+from tests.wire.strategies import frames
 
 REQUEST = b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{}}\n'
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"n": 1}}\n'

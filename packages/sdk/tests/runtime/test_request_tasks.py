@@ -9,10 +9,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from tests.runtime.raw import Routes, cancel_request, linked, request, result
 
 from dragoman.errors import ErrorAnswer
 from dragoman.runtime import Limits
+from tests.runtime.raw import Routes, cancel_request, linked, request, result
 
 Step = Callable[[], Coroutine[Any, Any, None]]
 

@@ -7,10 +7,10 @@ import json
 from typing import Any
 
 import pytest
-from tests.runtime.raw import Frame, Routes, cancel_request, linked, request, result
 
 from dragoman.core import Lifecycle
 from dragoman.errors import CallTimeout, ErrorAnswer
+from tests.runtime.raw import Frame, Routes, cancel_request, linked, request, result
 
 
 def double(params: Any) -> bytes:

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.runtime.clock import virtually
-from tests.runtime.raw import RawEnd, Routes, linked, notification, request, result
 
 from dragoman.errors import CallTimeout
 from dragoman.runtime import Link
+from tests.runtime.clock import virtually
+from tests.runtime.raw import RawEnd, Routes, linked, notification, request, result
 
 Handle = Callable[[str], Awaitable[None]]
 

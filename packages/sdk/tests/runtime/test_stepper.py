@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+
 from tests.runtime.raw import Routes, cancel_request, linked, request, result
 
 Body = Callable[[], Coroutine[Any, Any, bytes]]

@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.runtime.raw import Frame, RawEnd, notification, request, result
-
 from dragoman import Agent, AgentHandle, Client, Limits, connect, serving
 from dragoman.runtime import Link
 from dragoman.schema.v1 import AgentMessageChunk, SessionUpdate, TextContent
 from dragoman.transport.memory import MemoryTransport, memory_pair
+from tests.runtime.raw import Frame, RawEnd, notification, request, result
 
 INITIALIZE = request(0, "initialize", {"protocolVersion": 1, "clientCapabilities": {}})
 EVERYTHING = {

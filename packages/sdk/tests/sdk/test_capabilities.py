@@ -6,8 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.sdk.ends import raw_agent, raw_client
-from tests.sdk.table import AGENT, CLIENT
 
 from dragoman import Agent, Client, Turn, connect
 from dragoman.errors import NotAdvertised
@@ -15,6 +13,8 @@ from dragoman.schema.codec import read
 from dragoman.schema.v1 import ClientCapabilities, ElicitationSchema, SelectedPermissionOutcome
 from dragoman.sdk.capabilities import AGENT_REQUESTS, CLIENT_REQUESTS, peer_capabilities
 from tests.every import every
+from tests.sdk.ends import raw_agent, raw_client
+from tests.sdk.table import AGENT, CLIENT
 
 GATED_AT_AGENTS = sorted(name for name, method in AGENT_REQUESTS.items() if method.capability)
 GATED_AT_CLIENTS = sorted(name for name, method in CLIENT_REQUESTS.items() if method.capability)

@@ -8,9 +8,6 @@ import sys
 from typing import Any
 
 import pytest
-from tests.runtime.clock import virtually
-from tests.sdk.ends import RawAgent
-from tests.transport.programs import eventually, python
 
 from dragoman import Agent, Client, Limits, Turn, blocking, connect
 from dragoman.errors import (
@@ -25,6 +22,9 @@ from dragoman.errors import (
 )
 from dragoman.transport.contract import Grace
 from dragoman.transport.memory import memory_pair
+from tests.runtime.clock import virtually
+from tests.sdk.ends import RawAgent
+from tests.transport.programs import eventually, python
 
 ECHO = """
 from dragoman import Agent, Turn, serve

@@ -6,11 +6,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.runtime.raw import until
-from tests.sdk.ends import text_of
 
 from dragoman import Agent, Client, Limits, Turn, connect
 from dragoman.schema.v1 import SessionNotification
+from tests.runtime.raw import until
+from tests.sdk.ends import text_of
 
 KIBIBYTE = 1024
 TEXT = "x" * KIBIBYTE

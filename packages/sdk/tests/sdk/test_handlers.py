@@ -8,13 +8,13 @@ import time
 from typing import Any
 
 import pytest
-from tests.runtime.raw import request, until
-from tests.sdk.ends import cancel, raw_agent, raw_client
 
 from dragoman import Agent, Client, connect
 from dragoman.schema.v1 import ReadTextFileRequest, ReadTextFileResponse
 from dragoman.sdk.handlers import Handler, Handlers
 from dragoman.testing.pace import deadline, patience
+from tests.runtime.raw import request, until
+from tests.sdk.ends import cancel, raw_agent, raw_client
 
 SHAPES: list[Any] = []
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
-from tests.sdk.proxy.ends import Ends
 
 from dragoman import Proxy, blocking, connect
 from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out
@@ -25,6 +24,7 @@ from dragoman.errors import BadAnswer
 from dragoman.schema.v1.methods import METHODS
 from dragoman.sdk import inbound
 from dragoman.testing.pace import deadline, patience
+from tests.sdk.proxy.ends import Ends
 
 pytestmark = pytest.mark.bound(20)
 

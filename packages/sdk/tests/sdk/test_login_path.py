@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.transport.programs import alive, eventually
 
 from dragoman.sdk import login_path as module
 from dragoman.sdk.login_path import LoginPath, ask_login_shell, join_paths, login_path
 from dragoman.testing.pace import patience
+from tests.transport.programs import alive, eventually
 
 posix = pytest.mark.skipif(os.name == "nt", reason="PATH is the same for all programs there")
 

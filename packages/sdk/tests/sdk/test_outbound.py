@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.schema.published_schemas import Judge, definitions, needs_schemas
-from tests.sdk.ends import EVERYTHING, RawAgent, RawClient, raw_agent, raw_client
 
 from dragoman import Agent, Client, Turn
 from dragoman.errors import CallFailed, InvalidHandler, InvalidValue, LocalMistake
@@ -32,6 +30,8 @@ from dragoman.sdk.capabilities import (
 )
 from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
+from tests.schema.published_schemas import Judge, definitions, needs_schemas
+from tests.sdk.ends import EVERYTHING, RawAgent, RawClient, raw_agent, raw_client
 
 pytestmark = [needs_schemas, pytest.mark.bound(30)]
 

@@ -18,6 +18,10 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from dragoman import Agent, Turn
+from dragoman.errors import CallFailed, InvalidValue, NotAdvertised
+from dragoman.schema import v1, valid
 from tests.schema.published_schemas import needs_schemas
 from tests.sdk.ends import raw_agent
 from tests.sdk.test_outbound import (
@@ -35,10 +39,6 @@ from tests.sdk.test_outbound import (
     outcome,
     served,
 )
-
-from dragoman import Agent, Turn
-from dragoman.errors import CallFailed, InvalidValue, NotAdvertised
-from dragoman.schema import v1, valid
 
 pytestmark = [needs_schemas, pytest.mark.bound(60)]
 

@@ -8,15 +8,15 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
-from tests.sdk.ends import text_of
-from tests.sdk.supervision.lives import QUICK, script
-from tests.transport.programs import alive, eventually
 
 from dragoman import Agent, Pool, Turn, supervised
 from dragoman.errors import CallFailed, CrashLoop, DeadlineExceeded, LocalMistake, PeerDied, SpawnFailed
 from dragoman.schema.v1 import SessionUpdate
 from dragoman.sdk.pool import PoolTask, TaskOutcome
 from dragoman.sdk.supervision.supervisor import SupervisedAgent
+from tests.sdk.ends import text_of
+from tests.sdk.supervision.lives import QUICK, script
+from tests.transport.programs import alive, eventually
 
 
 def tasks(*prompts: str) -> list[PoolTask]:

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.system.hostile_repository import HostileRepository
 
 from dragoman.errors import DragomanError
 from dragoman.system.git import find_git, read_settings
@@ -16,6 +15,7 @@ from dragoman_app.apps.chat.files import list_files
 from dragoman_local.workspace.snapshots import take_snapshot
 from dragoman_review import git as review_git
 from tests.forks import DRAGOMAN
+from tests.system.hostile_repository import HostileRepository
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
-from tests.testing.models.client import asked, post, said
-
 from dragoman.testing.plugin import ModelFixture
+from tests.testing.models.client import asked, post, said
 
 
 async def test_the_plugin_has_models(scripted_model: ModelFixture) -> None:

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.transport.programs import BROOD, alive, eventually, python, shell
 
 from dragoman.errors import DeadlineExceeded, LinkClosed, LocalMistake
 from dragoman.testing import RawPeer
+from tests.transport.programs import BROOD, alive, eventually, python, shell
 
 CAT = "import sys, shutil; shutil.copyfileobj(sys.stdin.buffer.raw, sys.stdout.buffer.raw)"
 

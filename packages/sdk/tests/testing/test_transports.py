@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.transport.programs import RELAY, python
 
 from dragoman.errors import LinkClosed
 from dragoman.testing import check_transport
@@ -20,6 +19,7 @@ from dragoman.transport.pipe import PipeTransport
 from dragoman.transport.process import spawn
 from dragoman.transport.reader import ThreadReader
 from dragoman.transport.writer import ThreadWriter
+from tests.transport.programs import RELAY, python
 
 QUICK = TransportLimits(flush=0.3, frame=6_000_000)  # small enough that an oversized frame is tried too
 

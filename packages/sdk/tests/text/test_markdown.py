@@ -6,8 +6,6 @@ from html.parser import HTMLParser
 
 import pytest
 from markdown_it import MarkdownIt
-from tests.text.drawing import markdown
-from tests.text.samples import SAMPLES
 
 from dragoman.text.markdown import (
     DEEPEST,
@@ -24,6 +22,8 @@ from dragoman.text.markdown import (
     parse,
 )
 from tests.every import every
+from tests.text.drawing import markdown
+from tests.text.samples import SAMPLES
 
 REFERENCE = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 TAGS = {"strong": "strong", "emphasis": "em", "strike": "s", "code": "code", "link": "a"}

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.text.drawing import markdown
-from tests.text.samples import SAMPLES
 
 from dragoman.text import markdown_stream
 from dragoman.text.markdown import Block, CodeBlock, ItemList, Paragraph, Table, parse
 from dragoman.text.markdown_stream import OPEN, MarkdownStream
 from dragoman_app.tui.text.markdown import MarkdownLines
+from tests.text.drawing import markdown
+from tests.text.samples import SAMPLES
 
 
 def blocks_of(text: str, *, size: int) -> list[Block]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from tests.transport.programs import alive, eventually, shell
 
 from dragoman.transport import tree
 from dragoman.transport.guard import TreeGuard, _pipes
+from tests.transport.programs import alive, eventually, shell
 
 
 def start_of(pid: int) -> int:

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.transport.asgi_server import served
 
 from dragoman.errors import LinkClosed
 from dragoman.transport import http_event_stream
 from dragoman.transport.contract import TransportLimits
 from dragoman.transport.http_client import open_http
 from dragoman.transport.messages import MessageTransport
+from tests.transport.asgi_server import served
 
 pytestmark = pytest.mark.bound(20)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.transport.asgi_server import served
 
 from dragoman import Agent, Client, Turn, connect
 from dragoman.errors import LinkClosed
@@ -19,6 +18,7 @@ from dragoman.sdk.serve import serving
 from dragoman.transport.http_client import open_http
 from dragoman.transport.http_server import HttpConnections
 from dragoman.transport.messages import MessageTransport
+from tests.transport.asgi_server import served
 
 
 class Endpoint:

@@ -11,12 +11,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.transport.programs import BROOD, alive, eventually, shell
 
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.contract import Grace
 from dragoman.transport.owned_tree import owned_trees
 from dragoman.transport.process import ChildTransport, spawn
+from tests.transport.programs import BROOD, alive, eventually, shell
 
 QUICK = Grace(after_eof=0.2, after_terminate=0.2, leftovers=0.1)
 

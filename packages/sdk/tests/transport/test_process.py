@@ -11,13 +11,13 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from tests.transport.programs import alive, eventually, python, shell
 
 from dragoman.errors import LinkClosed, PeerDied, SpawnFailed
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.contract import Grace, TransportLimits
 from dragoman.transport.owned_tree import owned_trees
 from dragoman.transport.process import ChildTransport, spawn
+from tests.transport.programs import alive, eventually, python, shell
 
 QUICK = Grace(after_eof=0.2, after_terminate=0.2, leftovers=0.1)
 

@@ -3,11 +3,10 @@
 import asyncio
 from typing import Any
 
-from tests.transport.test_translated_transport import Said
-
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import MemoryTransport, memory_pair
 from dragoman.transport.translated_transport import TranslatedTransport
+from tests.transport.test_translated_transport import Said
 
 
 class Listens(MemoryTransport):

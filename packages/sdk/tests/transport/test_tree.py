@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.transport.programs import BROOD, alive, python, shell
 
 from dragoman.testing.pace import patience
 from dragoman.transport import tree
+from tests.transport.programs import BROOD, alive, python, shell
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.transport.asgi_server import served
 from websockets.utils import accept_key
 
 from dragoman.errors import LinkClosed, LocalMistake
@@ -19,6 +18,7 @@ from dragoman.transport.contract import Transport, TransportLimits
 from dragoman.transport.messages import MessageTransport
 from dragoman.transport.websocket import hard_limit, open_websocket
 from dragoman.transport.websocket_server import AT_ONCE, AT_ONCE_BYTES, AsgiWebSocket
+from tests.transport.asgi_server import served
 
 
 class Server:

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
-from tests.wire.corpus import NO_MESSAGE, NOT_JSON
 
 from dragoman.wire import (
     Envelope,
@@ -19,6 +18,7 @@ from dragoman.wire import (
     Response,
     encode,
 )
+from tests.wire.corpus import NO_MESSAGE, NOT_JSON
 
 # Everything that UTF-8 can carry; the names of members are mixed in, because a reader may trip over them.
 texts = st.one_of(

@@ -5,8 +5,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
-from tests.wire.corpus import NO_MESSAGE, NOT_JSON
-from tests.wire.strategies import frames, good_frames, notifications
 
 from dragoman.wire import (
     Envelope,
@@ -21,6 +19,8 @@ from dragoman.wire import (
 )
 from dragoman.wire.codes import INVALID_REQUEST, PARSE_ERROR
 from tests.every import every
+from tests.wire.corpus import NO_MESSAGE, NOT_JSON
+from tests.wire.strategies import frames, good_frames, notifications
 
 REQUEST = b'{"jsonrpc":"2.0","id":1,"method":"a","params":{}}'
 NOTE = b'{"jsonrpc":"2.0","method":"b"}'

@@ -4,11 +4,11 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.wire.strategies import odd_frames, requests, texts
 
 from dragoman.wire import MalformedFrame, Notification, Request, decode, decode_block
 from dragoman.wire.codes import INVALID_REQUEST
 from tests.every import every
+from tests.wire.strategies import odd_frames, requests, texts
 
 GOOD = b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":1}}'
 DOUBLED = {

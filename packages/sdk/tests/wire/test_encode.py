@@ -5,7 +5,6 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
-from tests.wire.strategies import bad_frames, envelopes, values
 
 from dragoman.wire import (
     Envelope,
@@ -28,6 +27,7 @@ from dragoman.wire import (
 from dragoman.wire.codes import INTERNAL_ERROR, PARSE_ERROR
 from dragoman.wire.encode import one_line
 from tests.every import every
+from tests.wire.strategies import bad_frames, envelopes, values
 
 IDS: list[Id] = [0, 1, -1, 2**53 + 1, 2**63, 10**40, "1", "", "ä😀", 'a"\\\n\x00', None]
 

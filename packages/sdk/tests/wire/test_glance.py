@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
-from tests.wire.strategies import frames, good_frames
 
 from dragoman.wire import Failure, MalformedFrame, Notification, Request, Response, decode
 from dragoman.wire.glance import UNREADABLE, Glance, glance, glance_block, lines_of
 from tests.every import every
+from tests.wire.strategies import frames, good_frames
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"id":9,"method":"inner"}}\n'
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.wire.strategies import frames
 
 from dragoman.wire import Response, decode_block, response
 from dragoman.wire.plain import plain_answers
 from tests.every import every
+from tests.wire.strategies import frames
 
 results = st.sampled_from([b"{}", b"null", b'{"content":"a\\nb"}', b"[1,2]", '{"a":"ü"}'.encode()])
 good = st.builds(response, st.integers(0, 10**9), results)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 from hypothesis import example, given
 from msgspec import Raw
-from tests.wire.corpus import BAD_VALUES
-from tests.wire.strategies import frames
 
 from dragoman.wire import MalformedFrame, Notification, decode
 from dragoman.wire.decode import UNREADABLE_TEXT
 from dragoman.wire.plain import PlainNotification
 from tests.every import every
+from tests.wire.corpus import BAD_VALUES
+from tests.wire.strategies import frames
 
 _decoder = msgspec.json.Decoder(PlainNotification[str, Raw])
 

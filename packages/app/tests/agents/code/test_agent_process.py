@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.code.coder_runs import Person, calls, status
 
 from dragoman import Client, connect
 from dragoman.errors import CallFailed, LinkClosed
 from dragoman.schema.v1 import EnvVariable, McpServerStdio
 from dragoman.testing.models import call, hold, scripted_model, turn
+from tests.agents.code.coder_runs import Person, calls, status
 from tests.forks import DRAGOMAN, forked
 from tests.interop.programs import CLIENTS, needs_node, tapped, tell
 from tests.interop.test_story import judge

@@ -4,11 +4,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.agents.code.coder_runs import coding, text_of
 
 from dragoman import Client
 from dragoman.schema.v1 import ClientCapabilities, CompactionUpdate, SessionNotification, UserMessageChunk
 from dragoman.testing.models import TokenUsage, call, fail, hold, scripted_model, think, turn
+from tests.agents.code.coder_runs import coding, text_of
 
 pytestmark = [pytest.mark.bound(30), pytest.mark.in_turn("api")]
 

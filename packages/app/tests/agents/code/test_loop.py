@@ -5,12 +5,12 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.agents.code.coder_runs import Person, calls, coding, status, text_of
-from tests.kit.kit_agents import alive
 
 from dragoman.schema.v1 import AgentMessageChunk, AgentThoughtChunk, SessionInfoUpdate, UsageUpdate
 from dragoman.testing.models import TokenUsage, call, endless, fail, hold, think, turn
 from dragoman_app.agents.code.config import Price
+from tests.agents.code.coder_runs import Person, calls, coding, status, text_of
+from tests.kit.kit_agents import alive
 
 pytestmark = [pytest.mark.bound(30), pytest.mark.in_turn("api")]
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.code.coder_runs import coding
 
 from dragoman.schema.v1 import (
     ConfigOptionUpdate,
@@ -15,6 +14,7 @@ from dragoman.schema.v1 import (
 from dragoman.testing.models import turn
 from dragoman_app.agents.code import models
 from dragoman_app.agents.code.config import ModelEndpoint
+from tests.agents.code.coder_runs import coding
 
 pytestmark = pytest.mark.bound(30)
 

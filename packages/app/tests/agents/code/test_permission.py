@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.agents.code.coder_runs import Person, calls, coding, status
 
 from dragoman.schema.v1 import Diff
 from dragoman.testing.models import ModelTurn, call, turn
+from tests.agents.code.coder_runs import Person, calls, coding, status
 
 pytestmark = pytest.mark.bound(30)
 

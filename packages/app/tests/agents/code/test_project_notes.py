@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.code.coder_runs import coding
 
 from dragoman.errors import CallFailed
 from dragoman.testing.models import turn
+from tests.agents.code.coder_runs import coding
 
 pytestmark = pytest.mark.bound(30)
 

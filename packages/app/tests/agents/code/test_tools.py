@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.code.coder_runs import calls, coding
 
 from dragoman.schema.v1 import (
     EmbeddedResource,
@@ -19,6 +18,7 @@ from dragoman.schema.v1 import (
 )
 from dragoman.testing.models import call, turn
 from dragoman_app.agents.code.tools import OWN_TOOLS, search_tool
+from tests.agents.code.coder_runs import calls, coding
 
 pytestmark = pytest.mark.bound(30)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.review.local_inspector import rules_in_this_process
 
 __all__ = ["rules_in_this_process"]

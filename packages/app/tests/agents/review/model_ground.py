@@ -7,13 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.agents.review.ground import Editor
-
 from dragoman import Session, connect
 from dragoman.testing.models import ModelRequest, ModelTurn, call, turn
 from dragoman_app.agents.code.config import CoderConfig
 from dragoman_app.agents.review.agent import review_agent
 from dragoman_app.agents.review.budget import ReviewBudget
+from tests.agents.review.ground import Editor
 
 SHOP = '''"""Prices."""
 

@@ -8,18 +8,6 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.agents.review.ground import (
-    APP,
-    APP_FINDINGS,
-    SHELL_FINDINGS,
-    Editor,
-    Told,
-    findings_in,
-    git,
-    make_repository,
-    reviewing,
-    say,
-)
 
 from dragoman import connect
 from dragoman.errors import CallFailed, ErrorAnswer
@@ -35,6 +23,18 @@ from dragoman.schema.v1 import (
 )
 from dragoman_app.agents.review.agent import review_agent
 from dragoman_review import Severity
+from tests.agents.review.ground import (
+    APP,
+    APP_FINDINGS,
+    SHELL_FINDINGS,
+    Editor,
+    Told,
+    findings_in,
+    git,
+    make_repository,
+    reviewing,
+    say,
+)
 
 pytestmark = pytest.mark.bound(30)  # real tools are started, on a machine that may be busy
 

@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.agents.review.ground import APP, APP_FINDINGS, Editor, Told, make_repository, reviewing, say
 
 from dragoman.schema.v1 import ReadTextFileRequest, ReadTextFileResponse
+from tests.agents.review.ground import APP, APP_FINDINGS, Editor, Told, make_repository, reviewing, say
 from tests.house import children
 
 pytestmark = pytest.mark.bound(50)  # real tools are started, on a machine that may be busy

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.review.ground import APP_FINDINGS, APP_FIXED, findings_in, make_repository
-from tests.agents.review.process import COMMAND
 
 from dragoman.testing.pace import patience
+from tests.agents.review.ground import APP_FINDINGS, APP_FIXED, findings_in, make_repository
+from tests.agents.review.process import COMMAND
 from tests.interop.judges import refused_by_python, refused_by_typescript, sent
 from tests.interop.programs import ROOT, TS, needs_node, tapped
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.review.ground import APP, APP_FINDINGS, findings_in, make_repository
-from tests.agents.review.process import COMMAND, Peer, running
 
 from dragoman.testing.raw_peer import RawPeer
+from tests.agents.review.ground import APP, APP_FINDINGS, findings_in, make_repository
+from tests.agents.review.process import COMMAND, Peer, running
 from tests.forks import DRAGOMAN
 
 pytestmark = pytest.mark.bound(60)  # processes and tools are started, on a machine that may be busy

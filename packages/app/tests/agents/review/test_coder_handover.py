@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.agents.review.ground import Editor, say
-from tests.agents.review.model_ground import BUG, SHOP, make_shop, model_reviewer, verdict
 
 from dragoman import Session
 from dragoman.testing.models import ModelRequest, ModelTurn, ScriptedModel, call, scripted_model, turn
 from dragoman_app.agents.review.intent import FixIntent, HandOverIntent, understand
+from tests.agents.review.ground import Editor, say
+from tests.agents.review.model_ground import BUG, SHOP, make_shop, model_reviewer, verdict
 from tests.every import every
 
 pytestmark = pytest.mark.bound(60)  # the model layer takes seconds to import on a busy machine

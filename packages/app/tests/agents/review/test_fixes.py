@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.agents.review.ground import APP, APP_FIXED, Editor, Told, make_repository, reviewing, say
 
 from dragoman.schema.v1 import Diff
+from tests.agents.review.ground import APP, APP_FIXED, Editor, Told, make_repository, reviewing, say
 
 pytestmark = pytest.mark.bound(30)  # real tools are started, on a machine that may be busy
 

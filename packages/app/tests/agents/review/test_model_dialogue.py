@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.review.model_ground import make_shop, model_reviewer
 
 from dragoman import TurnResult
 from dragoman.schema.v1 import AgentThoughtChunk, SessionUpdate, TextContent
 from dragoman.testing.models.http import LINE_LIMIT, ModelConnection
+from tests.agents.review.model_ground import make_shop, model_reviewer
 
 pytestmark = pytest.mark.bound(40)  # the model layer takes seconds to import on a busy machine
 

@@ -8,17 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.review.ground import Told, findings_in, git, make_repository, say
-from tests.agents.review.model_ground import (
-    BUG,
-    OTHER,
-    SHOP,
-    is_second_look,
-    make_shop,
-    model_reviewer,
-    verdict,
-)
-from tests.agents.review.process import running
 
 from dragoman import Session
 from dragoman.schema.v1 import Plan
@@ -32,6 +21,17 @@ from dragoman.testing.models import (
     scripted_model,
     turn,
 )
+from tests.agents.review.ground import Told, findings_in, git, make_repository, say
+from tests.agents.review.model_ground import (
+    BUG,
+    OTHER,
+    SHOP,
+    is_second_look,
+    make_shop,
+    model_reviewer,
+    verdict,
+)
+from tests.agents.review.process import running
 
 pytestmark = pytest.mark.bound(40)  # the model layer takes seconds to import on a busy machine
 

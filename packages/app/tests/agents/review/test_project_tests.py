@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.agents.review.ground import Editor, Told, say
-from tests.agents.review.model_ground import BUG, OTHER, make_shop, model_reviewer, verdict
 
 from dragoman.schema.v1 import Diff
 from dragoman.testing.models import ModelTurn, ScriptedModel, call, scripted_model, turn
 from dragoman_app.agents.review import project_tests
 from dragoman_app.agents.review.project_tests import find_suite
+from tests.agents.review.ground import Editor, Told, say
+from tests.agents.review.model_ground import BUG, OTHER, make_shop, model_reviewer, verdict
 from tests.every import every
 
 pytestmark = pytest.mark.bound(60)  # the model layer takes seconds to import, and pytest runs in a process

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.agents.review.ground import APP_FINDINGS, Editor, make_repository, say
 
 from dragoman import Session, connect
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
@@ -15,6 +14,7 @@ from dragoman.testing.models import ModelTurn, ScriptedModel, fail, hold, script
 from dragoman.testing.pace import deadline
 from dragoman_app.agents.code.config import CoderConfig
 from dragoman_app.agents.review.agent import review_agent
+from tests.agents.review.ground import APP_FINDINGS, Editor, make_repository, say
 
 pytestmark = pytest.mark.bound(40)  # the model layer takes seconds to import on a busy machine
 

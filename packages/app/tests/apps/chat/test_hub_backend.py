@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.apps.chat.quiet import Quiet
 
 from dragoman import Agent, ClientHandle, Turn
 from dragoman.errors import ErrorAnswer, LocalMistake
@@ -14,6 +13,7 @@ from dragoman.sdk.serve import serving
 from dragoman_app.apps.chat.hub_backend import HubBackend, with_agent
 from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.ports import ChatRequest
+from tests.apps.chat.quiet import Quiet
 
 
 def test_the_agent_is_named_in_the_address_of_a_hub() -> None:

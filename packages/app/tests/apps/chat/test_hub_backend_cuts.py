@@ -10,10 +10,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Stage, Talker, staged
-from tests.hub.test_hub_killed import KilledHub
-from tests.tui.stage import Eyes, on_stage
 
 from dragoman.transport.messages import MessageTransport
 from dragoman_app.apps.chat.hub_backend import HubBackend
@@ -24,6 +20,10 @@ from dragoman_app.tui.screens import permission
 from dragoman_hub.api.endpoint import AcpEndpoint, Visit
 from dragoman_hub.api.listener import open_listener, open_socket
 from dragoman_hub.gate.admission import Admission, Grant, hash_token, local_hosts
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import Stage, Talker, staged
+from tests.hub.test_hub_killed import KilledHub
+from tests.tui.stage import Eyes, on_stage
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]
 

@@ -4,9 +4,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.apps.chat.test_hub_backend_cuts import HEADERS, hub_of
-from tests.hub.sessions.agents import Gate
-from tests.tui.stage import on_stage
 
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
@@ -16,6 +13,9 @@ from dragoman_app.apps.chat.hub_board import make_board_session, make_permission
 from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.ports import ChatRequest
 from dragoman_app.tui.screens import permission
+from tests.apps.chat.test_hub_backend_cuts import HEADERS, hub_of
+from tests.hub.sessions.agents import Gate
+from tests.tui.stage import on_stage
 
 pytestmark = [pytest.mark.bound(60)]
 

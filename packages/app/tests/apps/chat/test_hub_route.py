@@ -3,7 +3,6 @@ import socket
 from typing import Any
 
 import pytest
-from tests.apps.chat.quiet import Quiet
 
 from dragoman.errors import LinkClosed
 from dragoman.schema import v1
@@ -13,6 +12,7 @@ from dragoman_app.apps.chat.hub_backend import HubBackend
 from dragoman_app.apps.chat.hub_route import PAGE, HubRoute, MissedUpdates, count_missed
 from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.ports import ChatEvent, ChatRequest, UpdatesBehind
+from tests.apps.chat.quiet import Quiet
 
 SAID = v1.AgentMessageChunk(content=v1.TextContent(text="x"))
 OWN = v1.UserMessageChunk(content=v1.TextContent(text="x"))

@@ -2,13 +2,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.apps.chat.quiet import Quiet
 
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman_app.apps.chat.local_backend import LocalBackend
 from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.ports import ChatRequest
+from tests.apps.chat.quiet import Quiet
 from tests.forks import DRAGOMAN
 
 SCRIPT = """

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from tests.apps.chat.quiet import Quiet
 
 from dragoman.schema import v1
 from dragoman_app.apps.chat.local_backend import LocalBackend
 from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.model.entries import NoteEntry
 from dragoman_app.tui.ports import ChatRequest
+from tests.apps.chat.quiet import Quiet
 from tests.subagents.family import CHAIN, FAMILY, SHAPES, command
 
 TREE = """Subagents:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.apps.gateway.stage import make_gateway
 
 from dragoman.errors import CallFailed, PeerDied
 from dragoman.schema import v1
 from dragoman_app.apps.gateway.report import TurnEvent
+from tests.apps.gateway.stage import make_gateway
 
 
 async def test_a_gateway_stores_its_decisions_and_nothing_that_was_said(

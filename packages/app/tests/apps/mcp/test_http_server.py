@@ -10,13 +10,13 @@ import anyio
 import httpx
 import mcp_types
 import pytest
+
+from dragoman_app.apps.gateway.gateway import Gateway
+from dragoman_app.apps.mcp import http_server
 from tests.apps.gateway.stage import make_gateway
 from tests.apps.mcp.http_stage import OTHER_TOKEN, PAGE, http_stage, message
 from tests.apps.mcp.stage import Waiting, check_cancelled_call
 from tests.apps.mcp.test_server import accept, person
-
-from dragoman_app.apps.gateway.gateway import Gateway
-from dragoman_app.apps.mcp import http_server
 
 
 def has_agent(gateway: Gateway) -> bool:

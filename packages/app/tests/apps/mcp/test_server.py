@@ -11,11 +11,11 @@ import mcp_types
 import pytest
 from mcp import MCPError
 from pydantic import FileUrl
+
+from dragoman import Agent, Turn
 from tests.apps.gateway.stage import MORTAL, make_gateway
 from tests.apps.mcp.stage import Waiting, check_cancelled_call, official_client
 from tests.cli.hostile_agent import EVIL
-
-from dragoman import Agent, Turn
 
 
 def person(*answers: Any) -> tuple[Callable[..., Any], list[Any]]:

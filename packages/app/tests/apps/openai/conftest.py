@@ -7,6 +7,7 @@ from pathlib import Path
 
 import openai
 import pytest
+
 from tests.apps.gateway.stage import make_gateway
 from tests.apps.openai.stage import BenchAgent, OpenaiStage, official_client
 

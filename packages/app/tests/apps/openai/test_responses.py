@@ -10,12 +10,12 @@ from typing import Any
 import openai
 import pytest
 from openai.types.responses import Response, ResponseStreamEvent
-from tests.apps.gateway.stage import make_gateway
-from tests.apps.openai.stage import EVIL, OTHER_TOKEN, TOKEN, BenchAgent, OpenaiStage, official_client
 
 from dragoman.testing.pace import patience
 from dragoman_app.apps.openai.requests import ChatMessage
 from dragoman_app.apps.openai.stored_responses import StoredResponse, StoredResponses
+from tests.apps.gateway.stage import make_gateway
+from tests.apps.openai.stage import EVIL, OTHER_TOKEN, TOKEN, BenchAgent, OpenaiStage, official_client
 
 PICTURE = {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto"}
 

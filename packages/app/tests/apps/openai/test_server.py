@@ -10,10 +10,10 @@ from typing import Any
 
 import openai
 import pytest
-from tests.apps.gateway.stage import MORTAL, make_gateway
-from tests.apps.openai.stage import EVIL, OTHER_TOKEN, BenchAgent, OpenaiStage, official_client
 
 from dragoman.testing.pace import patience
+from tests.apps.gateway.stage import MORTAL, make_gateway
+from tests.apps.openai.stage import EVIL, OTHER_TOKEN, BenchAgent, OpenaiStage, official_client
 
 PNG = base64.b64encode(b"\x89PNG picture").decode()
 

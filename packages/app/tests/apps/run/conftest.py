@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from tests.apps.run import run_process
 
 from tests import forks
+from tests.apps.run import run_process
 from tests.fork_server import ForkServer
 
 

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.apps.run.run_process import home
-
 from dragoman.testing.pace import patience
+from tests.apps.run.run_process import home
 from tests.forks import DRAGOMAN
 
 CTRL_C = "\x03"

@@ -4,12 +4,12 @@ import base64
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import run, scripted
 
 from dragoman.schema import v1
 from dragoman.sdk.capabilities import Capabilities
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.attach import EMBEDDED, blocks_of, read_attachments
+from tests.apps.run.run_process import run, scripted
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

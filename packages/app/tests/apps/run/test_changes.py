@@ -7,8 +7,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import DRAGOMAN, home, run, scripted
-from tests.apps.run.teletype import in_terminal
 
 from dragoman.testing.pace import patience
 from dragoman_app.apps.run import changes
@@ -20,6 +18,8 @@ from dragoman_app.apps.run.views import QuietView
 from dragoman_app.cli.parser import make_parser
 from dragoman_local.workspace.folder_snapshot import PlainFolder
 from dragoman_local.workspace.snapshot_entries import Capture, TurnStart
+from tests.apps.run.run_process import DRAGOMAN, home, run, scripted
+from tests.apps.run.teletype import in_terminal
 from tests.together import SideBySide
 
 together = SideBySide(2)

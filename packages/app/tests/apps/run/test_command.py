@@ -5,10 +5,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import RUN, home, run, scripted
 
 from dragoman.testing.pace import patience
 from dragoman_app.apps.run.exits import EXITS
+from tests.apps.run.run_process import RUN, home, run, scripted
 from tests.together import SideBySide
 
 together = SideBySide(2)

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import RUN, home, scripted
 
 from dragoman.testing.pace import patience
+from tests.apps.run.run_process import RUN, home, scripted
 
 if sys.platform == "win32":
     pytest.skip("terminals as POSIX has them", allow_module_level=True)

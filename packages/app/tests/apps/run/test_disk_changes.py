@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.apps.run.run_process import home, run
 
 from dragoman.schema import v1
 from dragoman_app.apps.run.disk_changes import DecidedEffects, mode_that_asks
 from dragoman_local.workspace.policy.audit import AuditEntry
+from tests.apps.run.run_process import home, run
 
 SLY = """
 from pathlib import Path

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import DRAGOMAN, home, run
 
+from tests.apps.run.run_process import DRAGOMAN, home, run
 from tests.together import SideBySide
 
 together = SideBySide(2)

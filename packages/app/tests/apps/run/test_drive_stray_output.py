@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import Done, run
 
 from dragoman.testing.pace import patience
+from tests.apps.run.run_process import Done, run
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)

@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from tests.apps.run.run_process import run
 
 from dragoman_app.apps.run import events
 from dragoman_app.apps.run.exits import EXITS
+from tests.apps.run.run_process import run
 
 DOCS = Path(__file__).parents[5] / "docs"
 PAGE = (DOCS / "run.md").read_text("utf-8")

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.apps.run.run_process import home, run, scripted
-from tests.journal.test_brief import records
 
 from dragoman_app.cli import main
 from dragoman_local.journal import open_journal
 from dragoman_local.journal.history import history_path
+from tests.apps.run.run_process import home, run, scripted
+from tests.journal.test_brief import records
 from tests.together import SideBySide
 
 together = SideBySide(2)

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.apps.run.run_process import run, scripted
 
 from dragoman.schema import v1
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.mcp import read_mcp
+from tests.apps.run.run_process import run, scripted
 
 STDIO = {"command": "server", "args": ["-x"], "env": {"TOKEN": "s3cret"}}
 MADE = v1.McpServerStdio(

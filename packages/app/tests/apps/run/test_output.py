@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import RUN, home, scripted
 
 from dragoman.testing.pace import patience
+from tests.apps.run.run_process import RUN, home, scripted
 
 MEBIBYTE = 1024 * 1024
 MANY = 3_000

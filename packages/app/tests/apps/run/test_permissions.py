@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import home, run, scripted
 
+from tests.apps.run.run_process import home, run, scripted
 from tests.together import SideBySide
 
 together = SideBySide(2)

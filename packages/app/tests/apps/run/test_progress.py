@@ -11,12 +11,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.apps.run.run_process import scripted
 
 from dragoman_app.apps.run import events
 from dragoman_app.apps.run.events import AnyEvent
 from dragoman_app.apps.run.progress import ERASE, QUIET, SPINNER, ProgressLine
 from dragoman_app.apps.terminals import Paint
+from tests.apps.run.run_process import scripted
 
 if sys.platform == "win32":
     pytest.skip("terminals as POSIX has them", allow_module_level=True)

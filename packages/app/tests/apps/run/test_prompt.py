@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import run
 
+from tests.apps.run.run_process import run
 from tests.together import SideBySide
 
 together = SideBySide(2)

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import run, scripted
 
 from dragoman import Agent, ClientHandle
 from dragoman.schema import v1
@@ -13,6 +12,7 @@ from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.plan import SessionRequest
 from dragoman_app.apps.run.session import open_session, settle
 from dragoman_local.workspace.workspace import Workspace
+from tests.apps.run.run_process import run, scripted
 
 
 def chosen(**settings: str) -> SessionRequest:

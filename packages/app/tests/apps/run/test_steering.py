@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.apps.run.run_process import RUN, home, run
 
 from dragoman.testing.pace import patience
+from tests.apps.run.run_process import RUN, home, run
 
 AGENT = Path(__file__).parents[5] / "tests/steerable_agent.py"
 

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.apps.run.run_process import run
 
+from tests.apps.run.run_process import run
 from tests.subagents.family import CHAIN, FAMILY, SHAPES, command
 
 ANSWERED = "I ask for help. answers: allow allow allow"

@@ -5,7 +5,6 @@ import re
 from io import BytesIO
 
 import pytest
-from tests.tui.drawing.test_pictures import png
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
@@ -18,6 +17,7 @@ from dragoman_app.tui.drawing.inline_images import (
     find_inline_terminal,
 )
 from dragoman_app.tui.drawing.pictures import native_picture, prepare_pictures
+from tests.tui.drawing.test_pictures import png
 
 
 def commands(text: str) -> list[str]:

@@ -4,13 +4,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.tui.stage import StageBackend, on_stage
 
 from dragoman import Agent, ClientHandle, Turn
 from dragoman.schema import v1
 from dragoman_app.tui.model.entries import SpeechEntry
 from dragoman_app.tui.ports import ChatRequest
 from tests.forks import DRAGOMAN
+from tests.tui.stage import StageBackend, on_stage
 
 pytestmark = pytest.mark.bound(60)
 

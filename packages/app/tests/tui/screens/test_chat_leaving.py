@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.tui.stage import StageBackend, on_stage
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
 from dragoman_app.tui.ports import ChatRequest
+from tests.tui.stage import StageBackend, on_stage
 
 pytestmark = pytest.mark.bound(60)
 

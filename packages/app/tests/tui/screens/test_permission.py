@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
-from tests.tui.stage import Eyes, StageBackend, on_stage
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
@@ -12,6 +11,7 @@ from dragoman_app.tui import screen_user
 from dragoman_app.tui.ports import Caution, ChatRequest, FormPrompt, PermissionQuestion, Value
 from dragoman_app.tui.screen_user import ScreenUser
 from dragoman_app.tui.screens import dialog, permission
+from tests.tui.stage import Eyes, StageBackend, on_stage
 
 pytestmark = pytest.mark.bound(60)
 

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tui.stage import Eyes, StageBackend, on_stage
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
 from dragoman_app.tui.ports import ChatRequest, SessionRow
+from tests.tui.stage import Eyes, StageBackend, on_stage
 
 pytestmark = pytest.mark.bound(60)
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.check.agent.agents import raw
 
 from dragoman_check.agent import connection
 from dragoman_check.agent.connection import AgentConnection, AgentGone, Silence
 from dragoman_check.agent.editor import Editor
+from tests.check.agent.agents import raw
 
 INITIALIZE = {"protocolVersion": 1, "clientCapabilities": {}}
 PROMPT = {"sessionId": "session-0", "prompt": []}

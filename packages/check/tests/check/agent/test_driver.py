@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.check.agent.agents import raw
-
 from dragoman_check.agent.driver import AgentDriver, initialize_params
 from dragoman_check.agent.editor import EVERYTHING, Editor
+from tests.check.agent.agents import raw
 
 
 def talking(tmp_path: Path, fault: str = "", patience: float = 40.0) -> AgentDriver:

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.check.agent.agents import settings
 
 from dragoman_check.agent import connection
 from dragoman_check.agent.examination import Examination, examine
 from dragoman_check.examination_control import blame_once
 from dragoman_check.verdict import judge
+from tests.check.agent.agents import settings
 
 pytestmark = pytest.mark.bound(60)
 

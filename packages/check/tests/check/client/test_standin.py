@@ -3,10 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.check.client.hand_client import Client, marks, scene_of
 
 from dragoman_check.client.profiles import PROFILES
 from dragoman_check.client.scenes import GROUPS, odd
+from tests.check.client.hand_client import Client, marks, scene_of
 
 
 @pytest.fixture(autouse=True)

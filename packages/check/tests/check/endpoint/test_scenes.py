@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from tests.check.endpoint.server import GoodServer
-from tests.transport.asgi_server import served
 
 from dragoman_check.endpoint.examination import EndpointSettings
 from dragoman_check.endpoint.http import Address, Unreachable
 from dragoman_check.endpoint.scenes import examine_endpoint
 from dragoman_check.report import peer_name
 from dragoman_check.verdict import judge
+from tests.check.endpoint.server import GoodServer
 from tests.every import every
+from tests.transport.asgi_server import served
 
 
 @pytest.mark.bound(20)  # a busy machine may take its time

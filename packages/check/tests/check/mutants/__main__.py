@@ -11,10 +11,9 @@ import sys
 import time
 from typing import Any
 
+from dragoman_check.verdict import judge
 from tests.check.mutants.good import GOOD
 from tests.check.mutants.table import MUTANTS, is_caught
-
-from dragoman_check.verdict import judge
 
 ALARMS = ("failed", "warned", "recorded")
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from msgspec import Struct
-from tests.check.mutants.script import STEP, Line, Script, message
 
 from dragoman_check.manifest import Side
 from dragoman_check.recording import Direction
+from tests.check.mutants.script import STEP, Line, Script, message
 
 Change: TypeAlias = Callable[[Script], None]
 

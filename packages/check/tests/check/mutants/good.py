@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dragoman_check.manifest import Side
 from tests.check.mutants.extremes import lines, versions
 from tests.check.mutants.probes import oddities, probes
 from tests.check.mutants.script import Script
@@ -11,8 +12,6 @@ from tests.check.mutants.second import second
 from tests.check.mutants.sessions import login, sessions
 from tests.check.mutants.settings import bare, cancelling, settings
 from tests.check.mutants.work import work
-
-from dragoman_check.manifest import Side
 
 BOTH: tuple[Side, ...] = ("agent", "client")
 

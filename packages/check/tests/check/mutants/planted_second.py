@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dragoman_check.manifest import Side
 from tests.check.mutants.changes import (
     Change,
     Mutant,
@@ -18,8 +19,6 @@ from tests.check.mutants.changes import (
 )
 from tests.check.mutants.script import error
 from tests.check.mutants.values import FIRST, FOLDER, OLD, text
-
-from dragoman_check.manifest import Side
 
 S = FIRST
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dragoman_check.recording import Recording
+from dragoman_check.verdict import Status, judge
 from tests.check.mutants import (
     planted_answers,
     planted_by_client,
@@ -18,9 +20,6 @@ from tests.check.mutants import (
 )
 from tests.check.mutants.changes import Mutant
 from tests.check.mutants.good import GOOD
-
-from dragoman_check.recording import Recording
-from dragoman_check.verdict import Status, judge
 
 MUTANTS: list[Mutant] = [
     *planted_handshake.PLANTED,

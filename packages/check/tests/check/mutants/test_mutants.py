@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+
+from dragoman_check.manifest import Side
+from dragoman_check.verdict import judge
 from tests.check.mutants.changes import Mutant
 from tests.check.mutants.good import GOOD
 from tests.check.mutants.open_points import RECORDED
 from tests.check.mutants.table import MUTANTS, statuses
-
-from dragoman_check.manifest import Side
-from dragoman_check.verdict import judge
 from tests.every import every
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.check.conversations import Said, agent, client
-
 from dragoman_check.manifest import Side
 from dragoman_check.recording import Frame, Recording, Stretch
 from dragoman_check.verdict import judge
+from tests.check.conversations import Said, agent, client
 
 EVERYTHING: dict[str, Any] = {
     "loadSession": True,

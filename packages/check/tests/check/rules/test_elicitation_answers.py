@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
 from tests.check.rules.test_elicitation import BOTH, form, page
-
 from tests.every import every
 
 FIELDS: dict[str, Any] = {

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.check.conversations import agent, client, make_recording
-
 from dragoman_check.recording import Recording
 from dragoman_check.verdict import judge
+from tests.check.conversations import agent, client, make_recording
 from tests.every import every
 
 OPENED = {"content-type": "application/json", "acp-connection-id": "c"}

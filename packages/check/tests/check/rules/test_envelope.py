@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman_check.verdict import judge
 from tests.check.conversations import Said, agent, client, make_recording
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing
-
-from dragoman_check.verdict import judge
 from tests.every import every
 
 

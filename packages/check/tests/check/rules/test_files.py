@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
-
 from tests.every import every
 
 LENT = {"fs": {"readTextFile": True, "writeTextFile": True}}

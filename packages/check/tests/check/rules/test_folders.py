@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.check.conversations import agent, client
-from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
 
 from dragoman_check.values import ends_with, is_absolute, is_same, is_under
+from tests.check.conversations import agent, client
+from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
 from tests.every import every
 
 LENDS = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.check.conversations import Said, agent, client, make_recording
-from tests.check.rules.talks import BROKEN, Talk, breaks, keeps, says, says_nothing, update
-
 from dragoman_check.manifest import Side
 from dragoman_check.verdict import judge
+from tests.check.conversations import Said, agent, client, make_recording
+from tests.check.rules.talks import BROKEN, Talk, breaks, keeps, says, says_nothing, update
 from tests.every import every
 
 FINE: dict[str, Any] = {

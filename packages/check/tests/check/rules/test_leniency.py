@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, update
 
 from dragoman_check.examination_control import blame_once
 from dragoman_check.verdict import judge
+from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, update
 
 NEW: dict[str, Any] = {"cwd": "/w", "mcpServers": []}
 LISTS: dict[str, Any] = {"sessionCapabilities": {"list": {}}}

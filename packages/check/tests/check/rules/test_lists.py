@@ -7,7 +7,6 @@ from typing import Any
 
 from tests.check.conversations import agent
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
-
 from tests.every import every
 
 ITEM: dict[str, Any] = {"sessionId": "s", "cwd": "/w", "title": "x", "updatedAt": "2026-01-02T03:04:05Z"}

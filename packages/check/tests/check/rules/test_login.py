@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.check.conversations import Said, agent, client, make_recording
-from tests.check.rules.talks import BROKEN
 
 from dragoman_check.manifest import Side
 from dragoman_check.verdict import judge
+from tests.check.conversations import Said, agent, client, make_recording
+from tests.check.rules.talks import BROKEN
 from tests.every import every
 
 PLAIN = {"id": "key", "name": "A key"}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
-
 from dragoman_check.walks import BOUNDS
+from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
 from tests.every import every
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
 from tests.check.rules.test_terminals import DONE, Console, console
-
 from tests.every import every
 
 WHERE = {"sessionId": "s", "terminalId": "t"}

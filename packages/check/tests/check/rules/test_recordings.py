@@ -8,11 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.check.test_timeline import MINE
 
 from dragoman_app.cli.recordings import read_recording
 from dragoman_check.manifest import Side
 from dragoman_check.verdict import judge
+from tests.check.test_timeline import MINE
 from tests.every import every
 from tests.interop.recordings import ELSEWHERE
 

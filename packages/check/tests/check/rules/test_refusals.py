@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
 from tests.check.rules.test_permission import CANCELLED, ask, chosen, turn
-
 from tests.every import every
 
 DIFF = {"type": "diff", "path": "/w/a", "newText": "x"}

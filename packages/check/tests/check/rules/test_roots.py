@@ -7,7 +7,6 @@ from typing import Any
 from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, status
 from tests.check.rules.test_folders import allow, read, worked
-
 from tests.every import every
 
 LOAD: dict[str, Any] = {"sessionId": "s", "cwd": "/w", "mcpServers": []}

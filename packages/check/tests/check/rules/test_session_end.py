@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
 

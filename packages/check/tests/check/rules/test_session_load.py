@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman_check.memory import session_facts
 from tests.check.conversations import Said
 from tests.check.rules.talks import EVERYTHING, Talk, breaks, keeps, says, says_nothing, status, update
-
-from dragoman_check.memory import session_facts
 
 SETUP: dict[str, Any] = {"sessionId": "s", "cwd": "/w", "mcpServers": []}
 MODES = {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}]}

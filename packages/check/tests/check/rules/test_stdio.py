@@ -6,7 +6,6 @@ from typing import Any
 
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
-
 from tests.every import every
 
 

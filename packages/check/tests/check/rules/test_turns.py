@@ -6,7 +6,6 @@ from typing import Any
 
 from tests.check.conversations import agent
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, update
-
 from tests.every import every
 
 IMAGE = {"type": "image", "data": "", "mimeType": "image/png"}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman_check.conversation import Conversation
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, status, update
-
-from dragoman_check.conversation import Conversation
 from tests.every import every
 
 CAN: dict[str, Any] = {"session": {"prompt": {"image": {}}, "delete": {}}}

@@ -7,7 +7,6 @@ from typing import Any
 from tests.check.conversations import Said, agent
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, update
 from tests.check.rules.test_version2 import GOOD, second
-
 from tests.every import every
 
 TEXT = {"type": "text", "text": "x"}

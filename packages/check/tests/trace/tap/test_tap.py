@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.transport.programs import alive, eventually, python
 
 from dragoman_local.journal.transcript import read_transcript
 from tests.forks import DRAGOMAN, unforked
+from tests.transport.programs import alive, eventually, python
 
 MIRROR = """
 import hashlib, os, sys

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.web.page_sight import becomes, counts, fits, says
 
 from dragoman.testing.pace import patience
 from dragoman_check.trace.view.page import make_page
 from dragoman_local.journal.contract import Entry
 from tests.browser import open_browser
+from tests.web.page_sight import becomes, counts, fits, says
 
 
 def update(**fields: Any) -> bytes:

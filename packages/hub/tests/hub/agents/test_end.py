@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.sessions.stage import Talker
 
 from dragoman.transport.memory import memory_pair
 from dragoman.wire import ErrorObject
@@ -21,6 +20,7 @@ from dragoman_hub.gate.admission import Grant
 from dragoman_hub.hub import Hub
 from dragoman_hub.settings import AgentSettings
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.sessions.stage import Talker
 
 NO_KEY = "import sys; print('no API key', file=sys.stderr); sys.exit(3)"
 KILLED = "import os, sys; print('out of memory', file=sys.stderr, flush=True); os.kill(os.getpid(), 9)"

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.outside.process import HubProcess, leave
-from tests.hub.sessions.stage import Talker
 
 from dragoman.errors import LocalMistake
 from dragoman.testing.pace import deadline, patience
@@ -29,6 +27,8 @@ from dragoman_local.known.installation.installer import install, make_plan
 from dragoman_local.known.installation.registry import read_registry
 from dragoman_local.workspace.policy.audit import read_entries
 from tests.agent_shelf import archive_entry, keep_list
+from tests.hub.outside.process import HubProcess, leave
+from tests.hub.sessions.stage import Talker
 
 pytestmark = [
     pytest.mark.bound(60),

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub import mutations
-from tests.hub.mutations import SESSION, is_of_session, message_in, strictly
-from tests.hub.outside.process import UNHURRIED, HubProcess, leave, running_hub
-from tests.hub.sessions.stage import Talker
 
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
 from dragoman_hub.agents.invalid_frames import LOG_SECONDS, InvalidFrames
 from dragoman_hub.session.message_ids import OWN_MESSAGE
 from tests.house import COUNTED
+from tests.hub import mutations
+from tests.hub.mutations import SESSION, is_of_session, message_in, strictly
+from tests.hub.outside.process import UNHURRIED, HubProcess, leave, running_hub
+from tests.hub.sessions.stage import Talker
 
 MUTATED = int(os.environ.get("DRAGOMAN_MUTATIONS", "1500"))
 """Lines of the storm that something happened to; `make test-all` sends twenty thousand."""

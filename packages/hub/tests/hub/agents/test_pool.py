@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.raw import until
 
 from dragoman.errors import AgentFailed
 from dragoman_hub.agents.channel import AgentChannel, LeaseTerm
@@ -17,6 +16,7 @@ from dragoman_hub.agents.host.lease import now
 from dragoman_hub.agents.pool import AgentPool, AgentSpec
 from dragoman_hub.agents.specs import specs_of
 from dragoman_hub.settings import AgentSettings
+from tests.runtime.raw import until
 
 LEASE = 0.25
 SLOW = 4 * LEASE

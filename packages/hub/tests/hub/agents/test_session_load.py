@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.raw_agents import eventually
-from tests.hub.sessions.stage import Stage, Talker, staged
 
 from dragoman import Agent
 from dragoman.errors import CallFailed, JournalFull
@@ -27,6 +24,9 @@ from dragoman_hub.session import state
 from dragoman_local.journal import Entry, Journal
 from dragoman_local.journal.memory import MemoryJournal
 from tests.conversations.slow_people import in_leaps, think
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.raw_agents import eventually
+from tests.hub.sessions.stage import Stage, Talker, staged
 
 OPTIONS = [{"optionId": "allow", "name": "Allow", "kind": "allow_once"}]
 ASKS: dict[str, dict[str, Any]] = {

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dragoman_hub.gate.admission import Grant
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.raw_agents import eventually
 from tests.hub.sessions.stage import Held, Stage, Talker, staged
-
-from dragoman_hub.gate.admission import Grant
 
 
 async def test_what_an_agent_tells_beyond_any_session_reaches_whoever_follows_one_of_its(

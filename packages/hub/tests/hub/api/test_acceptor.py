@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.doors import HALF, asked, door, peers
-from tests.nats.certificates import Authority
 
 from dragoman.testing.pace import patience
 from dragoman_hub.api.listener import Tls
 from dragoman_hub.gate.connection_limits import ConnectionLimits
+from tests.hub.doors import HALF, asked, door, peers
+from tests.nats.certificates import Authority
 
 UPGRADE = {
     "connection": "Upgrade",

@@ -7,15 +7,15 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from tests.hub.faults.hub_stage import HubStage
-from tests.hub.faults.stage import Stage, staged, until
-from tests.hub.faults.talk import INITIALIZE, NEW, connection, socket
 
 from dragoman.transport import http_asgi, http_server
 from dragoman.transport.http_asgi import read_body
 from dragoman_hub.api import endpoint
 from dragoman_hub.api.observability.observer import Observer
 from dragoman_hub.gate.admission import Admission
+from tests.hub.faults.hub_stage import HubStage
+from tests.hub.faults.stage import Stage, staged, until
+from tests.hub.faults.talk import INITIALIZE, NEW, connection, socket
 
 
 class SmallHub(HubStage):

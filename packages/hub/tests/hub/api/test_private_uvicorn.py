@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 import websockets
-from tests.hub.doors import Peer, asked, door, peers
-from tests.nats.certificates import Authority
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from dragoman_hub.api import listener, private_uvicorn
 from dragoman_hub.api.batched_send import EXTENSION
 from dragoman_hub.api.listener import Tls
+from tests.hub.doors import Peer, asked, door, peers
+from tests.nats.certificates import Authority
 
 PRIVATE = pytest.mark.parametrize("private", [True, False], ids=["private", "public"])
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.lending.test_turn_changes import do, names, writer
-from tests.hub.sessions.stage import Stage, Talker, staged
 
 from dragoman_hub.gate.admission import Grant
+from tests.hub.lending.test_turn_changes import do, names, writer
+from tests.hub.sessions.stage import Stage, Talker, staged
 
 pytestmark = [
     pytest.mark.bound(60),  # each starts git some twenty times

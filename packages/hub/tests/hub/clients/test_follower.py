@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import staged
-
 from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
 
 
 class LateJournal(MemoryJournal):

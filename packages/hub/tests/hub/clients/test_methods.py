@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import staged, text
-from tests.journal.streams import replayed
 
 from dragoman_hub.clients.methods import OF_AGENT
 from dragoman_hub.gate.admission import Grant, Scope
 from dragoman_local.secrets.frames import has_frame_hint
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged, text
+from tests.journal.streams import replayed
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]
 

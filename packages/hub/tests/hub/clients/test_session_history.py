@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Talker, staged
 
 from dragoman import Agent, Turn
 from dragoman.schema.v1 import StopReason
 from dragoman_hub.clients import session_history
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import Talker, staged
 
 HISTORY = "_dragoman/hub/history"
 TURNS = "_dragoman/hub/turns"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import Stage, Talker, staged
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
 from dragoman_hub.gate.admission import Grant
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import Stage, Talker, staged
 
 
 async def listed(client: Talker, **params: Any) -> dict[str, bool]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Talker, staged
 
 from dragoman import Agent, Turn
 from dragoman.schema.v1 import Cost, UsageUpdate
@@ -16,6 +14,8 @@ from dragoman_hub.gate.admission import Grant
 from dragoman_hub.session.frames import encode_json
 from dragoman_hub.session.notes import note
 from dragoman_local.journal import StoredEntry
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import Talker, staged
 
 PROGRESS = "_dragoman/hub/progress"
 

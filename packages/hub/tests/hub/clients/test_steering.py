@@ -9,9 +9,6 @@ from contextlib import asynccontextmanager
 from typing import Any, get_args
 
 import pytest
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.raw_agents import RawAgent, RawStage, eventually
-from tests.hub.sessions.stage import Talker, staged, text
 
 from dragoman import Agent, Turn, connect
 from dragoman.transport.memory import memory_pair
@@ -23,6 +20,9 @@ from dragoman_hub.session.notes import note
 from dragoman_hub.session.state import ANSWERS
 from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.raw_agents import RawAgent, RawStage, eventually
+from tests.hub.sessions.stage import Talker, staged, text
 from tests.steerable_agent import Kind, SteerableAgent
 
 IDLE = {"steering": {"idleBehavior": "promptRequired"}}

@@ -12,12 +12,11 @@ import random
 from contextlib import suppress
 from typing import Any
 
-from tests.hub.cluster.together import LEASE, Group, Member, nodes
-from tests.hub.sessions.stage import Talker
-
 from dragoman import Agent, Turn
 from dragoman.errors import LinkClosed
 from dragoman.testing.pace import deadline, patience
+from tests.hub.cluster.together import LEASE, Group, Member, nodes
+from tests.hub.sessions.stage import Talker
 
 LOAD = {"cwd": "/tmp", "mcpServers": []}
 SESSIONS = 3

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dragoman.errors import JournalError
+from dragoman_hub.gate.admission import Grant
 from tests.hub.cluster.together import LEASE, Group, nodes
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.raw_agents import eventually
 from tests.hub.sessions.stage import Talker
-
-from dragoman.errors import JournalError
-from dragoman_hub.gate.admission import Grant
 
 pytestmark = pytest.mark.bound(25)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.hub.cluster.accidents import tried
 
 from dragoman_hub.engine import checkpoints
+from tests.hub.cluster.accidents import tried
 
 
 @pytest.mark.bound(120)

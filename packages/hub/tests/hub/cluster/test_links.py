@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.hub.cluster.together import Group, Member, nodes
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Talker
 
 from dragoman.transport.memory import memory_pair
 from dragoman_hub.cluster import link_messages as words
@@ -17,6 +14,9 @@ from dragoman_hub.cluster.links import Links
 from dragoman_hub.engine import bounds
 from dragoman_hub.gate.admission import Grant
 from dragoman_local.journal.contract import PAGE_BYTES
+from tests.hub.cluster.together import Group, Member, nodes
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import Talker
 
 pytestmark = pytest.mark.bound(25)
 

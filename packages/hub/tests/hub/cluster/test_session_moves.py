@@ -7,9 +7,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
-from tests.hub.cluster.together import nodes
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import staged
 
 from dragoman.errors import JournalError
 from dragoman_hub.agents.process import AgentProcess
@@ -17,6 +14,9 @@ from dragoman_hub.engine import bounds
 from dragoman_hub.engine import log as hub_log
 from dragoman_hub.engine.live_session import LiveSession
 from dragoman_local.journal import StreamInfo
+from tests.hub.cluster.together import nodes
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import staged
 
 pytestmark = pytest.mark.bound(25)
 

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 
 import pytest
+
 from tests.hub.cluster.accidents import LOAD, Trial, answers_to, counting, numbers_by_word, tried
 from tests.hub.cluster.together import LEASE, Member, nodes
 from tests.hub.sessions.stage import Talker

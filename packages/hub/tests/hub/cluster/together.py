@@ -11,8 +11,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.hub.sessions.stage import Stage, Talker
-
 from dragoman import Agent
 from dragoman.errors import JournalError
 from dragoman.transport.memory import memory_pair
@@ -24,6 +22,7 @@ from dragoman_hub.hub import Hub
 from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
 from dragoman_local.journal.shared_state_memory import MemoryNode, SharedMemory
+from tests.hub.sessions.stage import Stage, Talker
 
 LEASE = 0.5
 """Where nodes are to be taken for dead."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+
 from tests.hub.company.house import House, WireSocket, listening_house, open_house
 from tests.hub.company.members import (
     ELICITATION,

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tests.hub.company.house import Ticks, open_house
 from tests.hub.company.members import Inbox
 from tests.hub.company.schedules import Schedule

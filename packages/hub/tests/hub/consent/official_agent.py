@@ -9,6 +9,7 @@ from typing import Any
 
 from acp import Client, InitializeResponse, NewSessionResponse, PromptResponse, RequestError, run_agent
 from acp.schema import AllowedOutcome, EnvVariable, PermissionOption, ToolCallStart, ToolCallUpdate
+
 from tests.hub.consent.puppet import OPTIONS, Evidence, steps_in, tool_call, wait_for
 
 

@@ -16,6 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from dragoman.errors import LinkClosed
+from dragoman.testing.pace import deadline
+from dragoman_hub.gate.grants_store import TokenStore
 from tests.hub.consent.puppet import INITIAL, tool_call
 from tests.hub.consent.table import (
     ALLOW_RULE,
@@ -48,10 +51,6 @@ from tests.hub.consent.table import (
 )
 from tests.hub.outside.process import ROOT, UNHURRIED, HubProcess, leave
 from tests.hub.sessions.stage import WITHIN, Talker
-
-from dragoman.errors import LinkClosed
-from dragoman.testing.pace import deadline
-from dragoman_hub.gate.grants_store import TokenStore
 
 PUPPET: Final = Path(__file__).with_name("puppet.py")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.hub.consent.stage import ConsentHub, consent_hub
-from tests.hub.consent.table import KILLS, chosen_rows, expected_marks
 
 from tests.house import COUNTED
+from tests.hub.consent.stage import ConsentHub, consent_hub
+from tests.hub.consent.table import KILLS, chosen_rows, expected_marks
 
 pytestmark = pytest.mark.timeout(600)
 

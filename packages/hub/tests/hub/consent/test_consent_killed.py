@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.hub.consent.stage import consent_hub
-from tests.hub.consent.table import KILLS, chosen_rows
 
 from tests.house import COUNTED
+from tests.hub.consent.stage import consent_hub
+from tests.hub.consent.table import KILLS, chosen_rows
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.every import every
 from tests.hub.consent.table import (
     EDGES,
     NARROW_TOKEN,
@@ -11,8 +12,6 @@ from tests.hub.consent.table import (
     expected_marks,
     narrow_holder,
 )
-
-from tests.every import every
 from tests.pairwise import pairs_in
 
 

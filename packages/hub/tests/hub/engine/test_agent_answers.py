@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.runtime.clock import virtually
 
 from dragoman_hub.engine.agent_answers import answer_within, nobody
+from tests.runtime.clock import virtually
 
 
 def test_an_agent_that_says_nothing_is_given_up_in_time() -> None:

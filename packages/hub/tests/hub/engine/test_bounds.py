@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.sessions.raw_agents import RawAgent, eventually, raw_stage
-from tests.hub.sessions.stage import Talker
 
 from dragoman_hub.agents.sessionless import WITHDRAWALS
 from dragoman_hub.engine import bounds
 from dragoman_hub.engine.bounds import ANSWERS, MIB, TrafficLimits
 from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.sessions.raw_agents import RawAgent, eventually, raw_stage
+from tests.hub.sessions.stage import Talker
 
 KIB = 1024
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.hub.cluster.together import Group, nodes
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import staged
 
 from dragoman.errors import JournalError
 from dragoman_hub.engine import checkpoints
@@ -15,6 +12,9 @@ from dragoman_hub.engine.checkpoints import read_session
 from dragoman_hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
 from dragoman_hub.session.state import fold, new_state
 from dragoman_local.journal import Entry, Journal, MemoryJournal, Page, StoredEntry
+from tests.hub.cluster.together import Group, nodes
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import staged
 
 pytestmark = pytest.mark.bound(25)
 

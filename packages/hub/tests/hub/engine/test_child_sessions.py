@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.sessions.raw_agents import RawAgent, RawStage, eventually, raw_stage
-from tests.hub.sessions.stage import Talker
 
 from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.sdk.interpreter.dialect_transport import speaking
@@ -19,6 +17,8 @@ from dragoman_hub.engine import child_sessions
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.session.state import CHILDREN, SessionState, fold, new_state
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.sessions.raw_agents import RawAgent, RawStage, eventually, raw_stage
+from tests.hub.sessions.stage import Talker
 
 OPTIONS = [
     {"optionId": "allow", "name": "Allow", "kind": "allow_once"},

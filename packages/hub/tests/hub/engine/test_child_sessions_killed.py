@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.engine.test_child_sessions import OPTIONS, of
-from tests.hub.sessions.agents import Gate
-from tests.hub.sessions.raw_agents import eventually
-from tests.hub.sessions.stage import Slow, staged
 
 from dragoman import Agent, Turn
 from dragoman.errors import JournalBusy
 from dragoman_local.journal import Entry, StreamInfo
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.engine.test_child_sessions import OPTIONS, of
+from tests.hub.sessions.agents import Gate
+from tests.hub.sessions.raw_agents import eventually
+from tests.hub.sessions.stage import Slow, staged
 
 
 def busy_parent(gate: Gate) -> Agent:

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.hub.engine.test_child_sessions import announce, client_of, of
-from tests.hub.sessions.raw_agents import RawAgent, RawStage, eventually, raw_stage
-from tests.hub.sessions.stage import Talker
 
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.sdk.client.subagents import SubagentTree
 from dragoman_hub.engine.live_session import LiveSession
+from tests.hub.engine.test_child_sessions import announce, client_of, of
+from tests.hub.sessions.raw_agents import RawAgent, RawStage, eventually, raw_stage
+from tests.hub.sessions.stage import Talker
 
 
 def spawn(agent: RawAgent, parent: str, child: str, title: str, *, words: str) -> None:

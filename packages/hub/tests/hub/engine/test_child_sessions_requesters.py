@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dragoman_app.cli.inbox import describe_request
 from tests.hub.engine.test_child_sessions import (
     ALLOWED,
     CANCELLED,
@@ -17,8 +19,6 @@ from tests.hub.engine.test_child_sessions import (
     family,
 )
 from tests.hub.sessions.raw_agents import eventually, raw_stage
-
-from dragoman_app.cli.inbox import describe_request
 from tests.subagents.family import CHAIN, FAMILY
 
 ENDED = {"state": "idle", "stopReason": "end_turn"}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import staged
-
 from dragoman import Agent
 from dragoman.schema.v1 import ForkSessionRequest, ForkSessionResponse
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import staged
 
 
 def forking(gate: Gate) -> Agent:

@@ -13,9 +13,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.hub.cluster.together import nodes
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Stage, Talker, staged
 
 from dragoman import Agent
 from dragoman.errors import JournalError
@@ -30,6 +27,9 @@ from dragoman_hub.session.state import ANSWERS
 from dragoman_local.contracts.journals import keyed_turn
 from dragoman_local.journal import Entry, Journal, KeyEntries, MemoryJournal, open_journal, open_sealed
 from tests.forks import DRAGOMAN
+from tests.hub.cluster.together import nodes
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import Stage, Talker, staged
 from tests.nats_servers import Servers, started
 
 pytestmark = pytest.mark.bound(40)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dragoman_local.journal.memory import MemoryJournal
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged
-
-from dragoman_local.journal.memory import MemoryJournal
 
 
 async def test_a_session_is_listed_as_running_before_a_message_whatever_seems_to_be_stored() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from tests.hub.engine.stream_session import StreamSession
-from tests.journal.streams import replayed
-
 from dragoman_hub.engine.log import AT_ONCE_BYTES, EntryLog, LogRound
 from dragoman_hub.engine.ownership import SoleOwnership
 from dragoman_hub.session.events import NewEntry
 from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.engine.stream_session import StreamSession
+from tests.journal.streams import replayed
 
 
 class CountingJournal(MemoryJournal):

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.hub.engine.stream_session import StreamSession
 
 from dragoman.errors import JournalBusy, JournalError, JournalUncertain
 from dragoman_hub.engine.log import EntryLog, LogRound
@@ -17,6 +16,7 @@ from dragoman_hub.session.notes import encode_receipt
 from dragoman_local.journal import Entry, Journal, SqliteJournal
 from dragoman_local.journal.entry_runs import EntryBatch, OnAppended
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.engine.stream_session import StreamSession
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
 

@@ -7,10 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.hub.engine.test_child_sessions import ALLOWED, announce, ask, family
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.raw_agents import eventually
-from tests.hub.sessions.stage import staged
 
 from dragoman import Agent
 from dragoman.errors import JournalBusy, JournalError
@@ -18,6 +14,10 @@ from dragoman_hub.engine import lifecycle
 from dragoman_hub.engine.ownership import SessionLease, SoleOwnership
 from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.engine.test_child_sessions import ALLOWED, announce, ask, family
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.raw_agents import eventually
+from tests.hub.sessions.stage import staged
 
 LOAD = {"cwd": "/tmp", "mcpServers": []}
 

@@ -14,9 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.cluster.together import LEASE, nodes
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Held, Stage, Talker, staged
 
 from dragoman.testing.pace import deadline
 from dragoman.transport.memory import memory_pair
@@ -35,6 +32,9 @@ from dragoman_local.journal.journal_copy import CopyClock, copy_journal
 from dragoman_local.journal.redaction import is_redacted, redact
 from dragoman_local.journal.transcript import export
 from tests.forks import DRAGOMAN
+from tests.hub.cluster.together import LEASE, nodes
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import Held, Stage, Talker, staged
 
 pytestmark = pytest.mark.bound(40)
 

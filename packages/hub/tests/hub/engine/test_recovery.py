@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from tests.hub.sessions.raw_agents import raw_stage
-
 from dragoman.testing.pace import deadline
 from dragoman_local.journal import open_journal
 from dragoman_local.journal.erasure import FORGETTING
 from dragoman_local.journal.sqlite import SqliteJournal
+from tests.hub.sessions.raw_agents import raw_stage
 
 
 async def test_what_was_half_erased_is_never_listed_and_goes_with_the_next_start(tmp_path: Path) -> None:

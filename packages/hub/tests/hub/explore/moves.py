@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman_hub.session import state as states
 from tests.hub.explore.invariants import BrokenPromise, SessionHistory, outcome_of, steer_outcome_of
 from tests.hub.explore.tables import QUIET, Item, Label, Tables
 from tests.hub.explore.world import DELETED, HubWorld, ProcessModel, Scope, key_of
-
-from dragoman_hub.session import state as states
 
 EFFECTS = {
     name: f"_on_{name}"

@@ -15,10 +15,9 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+from dragoman_hub.session import machine, state
 from tests.hub.explore import model, moves, tables
 from tests.hub.explore.world import Scope
-
-from dragoman_hub.session import machine, state
 
 
 class Change(NamedTuple):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dragoman.wire import Notification, Request, Response, decode
+from dragoman_hub.session.notes import read_note
 from tests.hub.explore.explorer import Found
 from tests.hub.explore.invariants import PROMISES, BrokenPromise
 from tests.hub.explore.model import Model
 from tests.hub.explore.tables import Item, Row
 from tests.hub.explore.world import Action, HubWorld, Scope, key_of
-
-from dragoman.wire import Notification, Request, Response, decode
-from dragoman_hub.session.notes import read_note
 
 NAMES = "ABC"
 

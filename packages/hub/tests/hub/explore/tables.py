@@ -11,15 +11,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Raw
 from msgspec.structs import replace
-from tests.hub.explore.invariants import (
-    BrokenPromise,
-    Fact,
-    check_accepted,
-    facts_of,
-    outcome_of,
-    steer_outcome_of,
-    stored_part,
-)
 
 from dragoman.wire import Failure, Notification, Request, Response, decode
 from dragoman_hub.session import events as ev
@@ -29,6 +20,15 @@ from dragoman_hub.session.events import Effect, Event
 from dragoman_hub.session.frames import object_of, value_of
 from dragoman_hub.session.notes import note, read_note
 from dragoman_hub.session.state import Direction, SessionState
+from tests.hub.explore.invariants import (
+    BrokenPromise,
+    Fact,
+    check_accepted,
+    facts_of,
+    outcome_of,
+    steer_outcome_of,
+    stored_part,
+)
 
 SESSION = "s"
 SECRET, REDACTED = b"secret", b"[redacted]"

@@ -6,6 +6,10 @@ from collections.abc import Callable
 from unittest.mock import patch
 
 import pytest
+
+from dragoman_hub.session import state
+from dragoman_hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
+from tests.house import COUNTED
 from tests.hub.explore.__main__ import main
 from tests.hub.explore.explorer import explore
 from tests.hub.explore.invariants import check_state
@@ -14,10 +18,6 @@ from tests.hub.explore.planted_bugs import PLANTED, planted
 from tests.hub.explore.scopes import AT_LEAST, LARGE_SCOPES, SCOPES, SLOW_SCOPES
 from tests.hub.explore.story import shrink, tell
 from tests.hub.explore.world import HubWorld, Scope
-
-from dragoman_hub.session import state
-from dragoman_hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
-from tests.house import COUNTED
 
 QUICK_SCOPES = tuple(name for name in SCOPES if name not in SLOW_SCOPES)
 

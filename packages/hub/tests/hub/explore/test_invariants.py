@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+
+from dragoman_hub.session.notes import note
+from dragoman_hub.session.state import Direction, apply, new_state
 from tests.hub.explore.invariants import (
     PROMISES,
     BrokenPromise,
@@ -17,9 +20,6 @@ from tests.hub.explore.invariants import (
     check_state,
     facts_of,
 )
-
-from dragoman_hub.session.notes import note
-from dragoman_hub.session.state import Direction, apply, new_state
 
 DOCS = Path(__file__).parents[5] / "docs" / "hub.md"
 

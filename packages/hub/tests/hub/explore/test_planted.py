@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.hub.explore.explorer import explore
 from tests.hub.explore.invariants import PROMISES
 from tests.hub.explore.planted_bugs import PLANTED, PlantedBug, planted

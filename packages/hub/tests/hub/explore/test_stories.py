@@ -7,6 +7,7 @@ without it, all ends well.
 from __future__ import annotations
 
 import pytest
+
 from tests.hub.explore.planted_bugs import PLANTED, planted
 from tests.hub.explore.story import replay
 from tests.hub.explore.world import Action

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+
 from tests.hub.faults.hub_stage import HubStage
 from tests.hub.faults.stage import Stage, staged
 

@@ -12,8 +12,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from tests.hub.faults.stage import Stage
-
 from dragoman.sdk.serve import serving
 from dragoman.transport.memory import memory_pair
 from dragoman_hub.agents.channel import DirectChannel
@@ -24,6 +22,7 @@ from dragoman_hub.engine.options import HubOptions
 from dragoman_hub.gate.admission import Admission, Grant, hash_token, local_hosts
 from dragoman_hub.hub import Hub
 from dragoman_local.journal import open_journal
+from tests.hub.faults.stage import Stage
 
 
 class HubStage(Stage):

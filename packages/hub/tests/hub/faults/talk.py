@@ -14,9 +14,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
-from tests.hub.faults.stage import Stage
 
 from dragoman.wire.sse import EventReader
+from tests.hub.faults.stage import Stage
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 DROPPED = 0

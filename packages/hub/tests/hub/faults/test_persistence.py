@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.hub.outside.process import HubProcess, leave, running_hub, told_of
 from tests.hub.sessions.stage import Talker
 

@@ -12,6 +12,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+
+from dragoman.transport.http_server import Bounds
+from dragoman_hub.api.listener import Keepalive
+from tests.faults.watch import limit_memory
 from tests.hub.faults.hub_stage import HubStage
 from tests.hub.faults.stage import MEBIBYTE, Stage, descriptors, memory, staged, until
 from tests.hub.faults.talk import (
@@ -31,10 +35,6 @@ from tests.hub.faults.talk import (
     survives,
 )
 from tests.hub.outside.process import leave, running_hub
-
-from dragoman.transport.http_server import Bounds
-from dragoman_hub.api.listener import Keepalive
-from tests.faults.watch import limit_memory
 
 pytestmark = [pytest.mark.bound(40), pytest.mark.in_turn("stage")]
 

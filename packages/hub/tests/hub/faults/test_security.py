@@ -7,6 +7,12 @@ import json
 from contextlib import AsyncExitStack
 
 import pytest
+
+from dragoman.errors import LocalMistake
+from dragoman_app.cli.parser import make_parser
+from dragoman_app.cli.served_address import DEFAULT_LISTEN
+from dragoman_hub.api.listener import open_socket
+from dragoman_hub.settings import HubSettings
 from tests.hub.faults.stage import Stage
 from tests.hub.faults.talk import (
     INITIALIZE,
@@ -20,12 +26,6 @@ from tests.hub.faults.talk import (
     raw,
     survives,
 )
-
-from dragoman.errors import LocalMistake
-from dragoman_app.cli.parser import make_parser
-from dragoman_app.cli.served_address import DEFAULT_LISTEN
-from dragoman_hub.api.listener import open_socket
-from dragoman_hub.settings import HubSettings
 
 pytestmark = [pytest.mark.bound(30), pytest.mark.in_turn("stage")]
 

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+
 from tests.hub.faults.stage import Stage, until
 from tests.hub.faults.talk import INITIALIZE, NEW, connection, prompt, request, survives, text_of
 

@@ -6,6 +6,7 @@ import json
 import struct
 
 import pytest
+
 from tests.hub.faults.stage import MEBIBYTE, Stage, memory, staged, until
 from tests.hub.faults.talk import (
     BINARY,

@@ -12,11 +12,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.hub.faults.hub_stage import HubStage
-from tests.hub.faults.stage import Stage, staged
 
 from dragoman.testing.pace import patience
 from tests.browser import open_browser
+from tests.hub.faults.hub_stage import HubStage
+from tests.hub.faults.stage import Stage, staged
 
 FLAGS = [
     "--host-resolver-rules=MAP evil.example 127.0.0.1",

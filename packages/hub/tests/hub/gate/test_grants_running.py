@@ -7,12 +7,12 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.journal.streams import all_bytes
 from websockets.asyncio.client import ClientConnection, connect
 
 from dragoman_hub.runner import RunningHub, run_hub
 from dragoman_hub.settings import EncryptionSettings, HubSettings
 from dragoman_local.journal import WrongKey
+from tests.journal.streams import all_bytes
 
 pytestmark = pytest.mark.bound(40)
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import staged
 
 from dragoman.testing.pace import patience
 from dragoman_hub.gate import real_paths
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.gate.real_paths import FRESH_SECONDS, RealPaths
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
 
 EVERYWHERE = Grant("guest", roots=("/",))
 

@@ -13,9 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
-from tests.hub.clients.test_methods import SCOPES
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import Stage, Talker, staged
 
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1.methods import METHODS as PROTOCOL
@@ -38,6 +35,9 @@ from dragoman_hub.gate.table import (
     check,
 )
 from tests.house import COUNTED
+from tests.hub.clients.test_methods import SCOPES
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import Stage, Talker, staged
 
 PAGE = Path(__file__).parents[5] / "docs" / "hub-protocol.md"
 ALL: tuple[Scope, ...] = get_args(Scope)

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.sessions.raw_agents import RawStage, eventually, raw_stage
-from tests.hub.sessions.stage import Talker, text
 
 from dragoman_hub.engine.session_reach import reaches
 from dragoman_hub.gate.admission import Admission, Grant, Scope
@@ -21,6 +19,8 @@ from dragoman_hub.gate.grants import grants_of
 from dragoman_hub.gate.grants_store import Token, TokenStore
 from dragoman_hub.gate.pairing import DeviceToken, Pairings
 from dragoman_hub.gate.table import HUB, REQUESTS
+from tests.hub.sessions.raw_agents import RawStage, eventually, raw_stage
+from tests.hub.sessions.stage import Talker, text
 
 SECRETS = ("title-secret", "folder-secret", "key-secret", "words-secret")
 QUESTION = "may-i-edit"

@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import staged
 
 from dragoman import Agent
 from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.judge.attempts import REFUSALS
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
 
 
 @pytest.fixture(autouse=True)

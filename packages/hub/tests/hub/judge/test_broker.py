@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.sessions.agents import OPTIONS, obedient
-from tests.hub.sessions.stage import Stage, Talker, staged
 
 from dragoman import Agent, Turn
 from dragoman.system.files import open_regular
@@ -22,6 +20,8 @@ from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
 from dragoman_local.workspace.policy import policy_files
 from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog
+from tests.hub.sessions.agents import OPTIONS, obedient
+from tests.hub.sessions.stage import Stage, Talker, staged
 
 DENY = '[[rule]]\ndecision = "deny"\nname = "nothing is deleted"\nkind = "delete"\n'
 POLLER = Grant("poller", frozenset({"approve"}))

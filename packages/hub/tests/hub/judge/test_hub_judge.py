@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.sessions.agents import OPTIONS, obedient
-from tests.hub.sessions.stage import Stage, Talker, staged
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
@@ -22,6 +20,8 @@ from dragoman_hub.judge.question_forms import PERMISSION
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
+from tests.hub.sessions.agents import OPTIONS, obedient
+from tests.hub.sessions.stage import Stage, Talker, staged
 
 DENY = '[[rule]]\ndecision = "deny"\nname = "nothing is deleted"\nkind = "delete"\n'
 ALLOW = '[[rule]]\ndecision = "allow"\nkind = "delete"\n'

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.sessions.stage import Stage, staged
-from tests.hub.test_hub_effects import logged, nobodys_own_policy, project, user
 
 from dragoman_hub.engine.options import HubOptions
 from dragoman_hub.gate.admission import Grant
+from tests.hub.sessions.stage import Stage, staged
+from tests.hub.test_hub_effects import logged, nobodys_own_policy, project, user
 
 __all__ = ["nobodys_own_policy", "project"]  # fixtures
 

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import staged
 
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.lending.file_search import complete_folder
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
 
 ANYBODY = Grant("owner", frozenset({"prompt"}))
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from msgspec import Raw
-from tests.hub.sessions.stage import staged
-from tests.hub.test_hub_effects import user
-from tests.runtime.raw import until
 
 from dragoman.testing.pace import patience
 from dragoman_local.workspace import roots
 from dragoman_local.workspace.method_handlers import MethodHandlers
+from tests.hub.sessions.stage import staged
+from tests.hub.test_hub_effects import user
+from tests.runtime.raw import until
 
 
 class SlowDisk:

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.sessions.stage import Stage, Talker, staged
-from tests.runtime.raw import until
 
 from dragoman import Agent, Turn
 from dragoman.schema.v1 import ToolCallLocation
@@ -25,6 +23,8 @@ from dragoman_hub.lending.turn_changes import TurnChanges
 from dragoman_local.workspace import snapshots
 from dragoman_local.workspace.folder_snapshot import PlainFolder
 from dragoman_local.workspace.snapshot_entries import Capture, TurnStart
+from tests.hub.sessions.stage import Stage, Talker, staged
+from tests.runtime.raw import until
 
 pytestmark = pytest.mark.usefixtures("temporary", "patient_looks")
 

@@ -19,10 +19,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import httpx2
-from tests.hub.outside import recording_agent
-from tests.hub.outside.process import HubProcess, leave
-from tests.hub.push.test_encryption import AUTH, P256DH
-from tests.hub.sessions.stage import WITHIN, Talker, text
 
 from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.sdk.interpreter.dialect_transport import speaking
@@ -36,6 +32,10 @@ from dragoman_hub.gate.grants_store import TokenStore
 from dragoman_hub.gate.table import HISTORY, HUB, GateRow
 from tests.agent_shelf import archive_entry, keep_list
 from tests.forks import forked
+from tests.hub.outside import recording_agent
+from tests.hub.outside.process import HubProcess, leave
+from tests.hub.push.test_encryption import AUTH, P256DH
+from tests.hub.sessions.stage import WITHIN, Talker, text
 
 DEVICE = {"endpoint": "http://127.0.0.1:9/device", "keys": {"p256dh": P256DH, "auth": AUTH}}
 """A subscription to push messages; nobody listens there."""

@@ -18,11 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.hub.sessions.stage import Talker
-
 from dragoman.testing.pace import patience
 from dragoman.transport.websocket import open_websocket
 from tests.forks import Fork, forked, start
+from tests.hub.sessions.stage import Talker
 from tests.nats_servers import free_port
 
 DRAGOMAN = [sys.executable, "-m", "dragoman"]

@@ -9,8 +9,6 @@ import random
 from typing import Any
 
 import pytest
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import Stage, Talker, staged
 
 from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.sdk.interpreter.dialect_transport import speaking
@@ -19,6 +17,8 @@ from dragoman.transport.memory import memory_pair
 from dragoman_hub.api.history_api import HistoryApi
 from dragoman_hub.api.history_door import HistoryDoor
 from dragoman_hub.gate.admission import Grant
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import Stage, Talker, staged
 
 pytestmark = pytest.mark.bound(60)
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.hub.outside.process import DRAGOMAN, ROOT, HubProcess, leave, running_hub
-from tests.hub.sessions.stage import Talker
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from tests.hub.outside.process import DRAGOMAN, ROOT, HubProcess, leave, running_hub
+from tests.hub.sessions.stage import Talker
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]
 

@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.hub.outside.process import DRAGOMAN, ROOT, STARTING, UNHURRIED, HubProcess, leave, running_hub
-from tests.hub.sessions.raw_agents import eventually
-from tests.journal.test_erasure import files_with
 
 from dragoman.testing.pace import deadline, patience
 from dragoman_local.journal.sqlite import SqliteJournal
 from tests.forks import forked
+from tests.hub.outside.process import DRAGOMAN, ROOT, STARTING, UNHURRIED, HubProcess, leave, running_hub
+from tests.hub.sessions.raw_agents import eventually
+from tests.journal.test_erasure import files_with
 
 pytestmark = pytest.mark.bound(90)
 

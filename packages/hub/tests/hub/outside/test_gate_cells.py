@@ -13,17 +13,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.hub.outside.gate_stage import (
-    ACTS,
-    DOORS,
-    FOR_OTHERS,
-    PLACES,
-    SCOPE_SETS,
-    Cell,
-    GateStage,
-    Outcome,
-    running_stage,
-)
 
 from dragoman.dialect.names import DIALECTS
 from dragoman_hub.gate.table import (
@@ -35,6 +24,17 @@ from dragoman_hub.gate.table import (
     GateRow,
 )
 from tests.house import COUNTED
+from tests.hub.outside.gate_stage import (
+    ACTS,
+    DOORS,
+    FOR_OTHERS,
+    PLACES,
+    SCOPE_SETS,
+    Cell,
+    GateStage,
+    Outcome,
+    running_stage,
+)
 from tests.pairwise import pairwise
 
 pytestmark = [

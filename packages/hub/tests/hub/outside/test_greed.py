@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.hub.outside.process import ROOT, UNHURRIED, HubProcess, leave, running_hub
 from tests.hub.sessions.raw_agents import eventually
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.outside.process import UNHURRIED, running_hub
-from tests.hub.sessions.raw_agents import RawAgent, RawStage, eventually, raw_stage
-from tests.hub.sessions.stage import WITHIN, Talker, text
 from websockets.asyncio.client import ClientConnection, connect
 
 from dragoman.testing.pace import deadline
 from dragoman_hub.gate.admission import Grant
+from tests.hub.outside.process import UNHURRIED, running_hub
+from tests.hub.sessions.raw_agents import RawAgent, RawStage, eventually, raw_stage
+from tests.hub.sessions.stage import WITHIN, Talker, text
 
 HUB = "_dragoman/hub/"
 FORGED = "forged"

@@ -9,10 +9,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.hub.sessions.raw_agents import eventually, raw_stage
-from tests.hub.sessions.stage import Talker, text
 
 from dragoman_hub.gate.admission import Grant
+from tests.hub.sessions.raw_agents import eventually, raw_stage
+from tests.hub.sessions.stage import Talker, text
 
 HUB = "_dragoman/hub/"
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dragoman.testing.pace import deadline
 from tests.hub.cluster.together import LEASE, nodes
 from tests.hub.outside.process import DRAGOMAN, HubProcess, running_hub
 from tests.hub.outside.test_dialects import INFO, SETUP, arrived, client
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import Talker, staged, text
-
-from dragoman.testing.pace import deadline
 
 pytestmark = pytest.mark.bound(60)
 

@@ -8,11 +8,11 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import staged
 
 from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import staged
 
 pytestmark = pytest.mark.bound(25)
 

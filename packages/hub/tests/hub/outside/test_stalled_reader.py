@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.hub.faults.stage import MEBIBYTE, Stage
 from tests.hub.faults.talk import Events, answer, connection, drop, head, prompt, request, socket
 from tests.hub.outside.process import UNHURRIED, HubProcess, running_hub

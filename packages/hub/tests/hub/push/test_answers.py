@@ -9,9 +9,6 @@ import msgspec
 import pytest
 from msgspec import Raw
 from msgspec.structs import replace
-from tests.hub.push.test_notifier import OWNER, PushScene, scene
-from tests.hub.sessions.agents import OPTIONS
-from tests.hub.sessions.stage import Talker
 
 from dragoman import Agent, Turn
 from dragoman_hub.api.app import HubApp
@@ -20,6 +17,9 @@ from dragoman_hub.gate.admission import Admission, Grant
 from dragoman_hub.push.answers import MOST, SECONDS, AnswerTickets
 from dragoman_hub.push.encryption import PADDED
 from dragoman_hub.session.state import OpenRequest
+from tests.hub.push.test_notifier import OWNER, PushScene, scene
+from tests.hub.sessions.agents import OPTIONS
+from tests.hub.sessions.stage import Talker
 
 pytestmark = pytest.mark.bound(30)
 

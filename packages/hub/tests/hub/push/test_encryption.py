@@ -7,7 +7,6 @@ from pathlib import Path
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from tests.hub.push.push_service import BrowserKeys, private_key
 
 from dragoman.errors import LocalMistake
 from dragoman_hub.push.encryption import (
@@ -19,6 +18,7 @@ from dragoman_hub.push.encryption import (
     encode_base64,
     encrypt,
 )
+from tests.hub.push.push_service import BrowserKeys, private_key
 
 # The example of RFC 8291, section 5 and appendix A.
 PLAIN = b"When I grow up, I want to be a watermelon"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.hub.push.push_service import push_service
 
 from dragoman_hub.push.endpoints import BadEndpoint, PushAnswer, is_public, parse_endpoint, post, resolve
+from tests.hub.push.push_service import push_service
 
 
 @pytest.mark.parametrize(

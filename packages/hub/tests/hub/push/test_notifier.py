@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.push.push_service import BrowserKeys, PushService, push_service
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Stage, staged
 
 from dragoman import Agent
 from dragoman.errors import LocalMistake
@@ -20,6 +17,9 @@ from dragoman_hub.push.encryption import VapidKey, check_keys, encrypt
 from dragoman_hub.push.notifier import PushNotifier
 from dragoman_hub.push.setup import open_push
 from dragoman_hub.push.subscriptions import MOST, OF_ONE_TOKEN, PushSubscription, SubscriptionStore
+from tests.hub.push.push_service import BrowserKeys, PushService, push_service
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import Stage, staged
 
 pytestmark = pytest.mark.bound(30)
 

@@ -7,12 +7,12 @@ import json
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.hub import mutations
-from tests.hub.mutations import strictly
-from tests.wire.strategies import frames
 
 from dragoman.wire import MalformedFrame, Notification, decode
 from dragoman_hub.session.frames import UPDATE, all_begin, passable, sessions_of
+from tests.hub import mutations
+from tests.hub.mutations import strictly
+from tests.wire.strategies import frames
 
 UPDATE_OF_A = UPDATE + b'"sessionId":"a","update":{"sessionUpdate":"plan"}}}'
 

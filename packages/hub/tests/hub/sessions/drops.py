@@ -14,9 +14,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import WITHIN, Stage, Talker, text
-
 from dragoman.errors import LinkClosed
 from dragoman.sdk.resumption.transport import ResumingTransport
 from dragoman.testing.pace import deadline
@@ -24,6 +21,8 @@ from dragoman.transport.contract import Sink, Transport
 from dragoman.transport.memory import memory_pair
 from dragoman.transport.passing_transport import PassingTransport
 from dragoman_hub.gate.admission import Grant
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import WITHIN, Stage, Talker, text
 
 IDS = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=call_)[0-9a-f]{32}")
 

@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.hub.sessions.stage import WITHIN, Talker
-
 from dragoman.testing.pace import deadline
 from dragoman.transport.memory import MemoryTransport, memory_pair
 from dragoman_hub.agents.channel import AgentChannel, DirectChannel
@@ -19,6 +17,7 @@ from dragoman_hub.gate.admission import Grant
 from dragoman_hub.hub import Hub
 from dragoman_local.journal import Journal
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.sessions.stage import WITHIN, Talker
 
 
 class RawAgent:

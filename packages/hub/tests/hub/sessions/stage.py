@@ -14,8 +14,6 @@ from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from itertools import count
 from typing import Any
 
-from tests.hub.explore.invariants import SessionHistory, facts_of
-
 from dragoman import Agent
 from dragoman.errors import LinkClosed
 from dragoman.sdk.serve import serving
@@ -29,6 +27,7 @@ from dragoman_hub.gate.admission import Grant
 from dragoman_hub.hub import Hub
 from dragoman_local.journal import Entry, Journal
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.explore.invariants import SessionHistory, facts_of
 
 WITHIN = 20.0
 PIDS = count(1)

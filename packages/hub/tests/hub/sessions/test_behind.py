@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import staged
 
 from dragoman_local.journal import Page
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import staged
 
 
 class HeldJournal(MemoryJournal):

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.raw_agents import eventually, raw_stage
-from tests.hub.sessions.stage import WITHIN, Talker, staged, text
 
 from dragoman import Agent
 from dragoman.testing.pace import deadline
 from dragoman_hub.agents import pool
 from dragoman_hub.gate.admission import Grant
 from dragoman_local.journal.brief import BRIEF_BYTES
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.raw_agents import eventually, raw_stage
+from tests.hub.sessions.stage import WITHIN, Talker, staged, text
 
 pytestmark = pytest.mark.bound(25)
 

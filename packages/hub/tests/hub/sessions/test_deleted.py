@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import staged
-
 from dragoman_hub.session.notes import note
 from dragoman_local.journal import Entry
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
 
 
 async def test_a_deleted_session_is_gone_although_the_hub_was_killed_before_its_stream_was() -> None:

@@ -6,14 +6,14 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import staged
 
 from dragoman import Agent, Turn
 from dragoman.errors import JournalError
 from dragoman_hub.hub import Hub
 from dragoman_hub.session.state import LONGEST_TITLE
 from dragoman_local.journal import Journal, StreamInfo
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
 
 
 class Held:

@@ -8,6 +8,7 @@ import re
 from itertools import chain, repeat
 
 import pytest
+
 from tests.hub.sessions.drops import Trial, agents
 from tests.hub.sessions.stage import Slow, staged
 

@@ -11,9 +11,6 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 import pytest
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.raw_agents import RawAgent, eventually, raw_stage
-from tests.hub.sessions.stage import Talker, staged
 
 from dragoman import Agent
 from dragoman.errors import JournalBusy, JournalError, JournalUncertain
@@ -24,6 +21,9 @@ from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.session.state import ANSWERS
 from dragoman_local.journal import Entry, Page
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.raw_agents import RawAgent, eventually, raw_stage
+from tests.hub.sessions.stage import Talker, staged
 
 LOAD = {"cwd": "/tmp", "mcpServers": []}
 OUTCOMES = ("end_turn", "cancelled")

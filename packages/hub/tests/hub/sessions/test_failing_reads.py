@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hub.engine.stream_session import StreamSession
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import staged
 
 from dragoman.errors import JournalError, JournalUncertain
 from dragoman_hub.engine import recovery
@@ -20,6 +17,9 @@ from dragoman_hub.session.events import NewEntry
 from dragoman_local.journal import Entry, StreamInfo
 from dragoman_local.journal.contract import Page
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.engine.stream_session import StreamSession
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import staged
 
 
 class FailingJournal(MemoryJournal):

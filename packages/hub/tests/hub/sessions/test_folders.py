@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged
 

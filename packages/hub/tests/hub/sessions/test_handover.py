@@ -7,10 +7,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Stage, staged
-from tests.journal.handover_kinds import FACTS, facts
-from tests.journal.test_brief import records, seen_by_model
 
 from dragoman import Agent, Turn
 from dragoman.errors import ErrorAnswer
@@ -19,6 +15,10 @@ from dragoman_hub.gate.admission import Grant
 from dragoman_hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
 from dragoman_hub.session.notes import read_note
 from dragoman_hub.session.state import fold, new_state
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import Stage, staged
+from tests.journal.handover_kinds import FACTS, facts
+from tests.journal.test_brief import records, seen_by_model
 
 HANDOVER = "_dragoman/hub/handover"
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.hub.sessions.raw_agents import RawAgent, eventually, raw_stage
-from tests.hub.sessions.stage import Talker
 
 from dragoman_hub.agents import process
 from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.sessions.raw_agents import RawAgent, eventually, raw_stage
+from tests.hub.sessions.stage import Talker
 
 NEW = {"cwd": "/tmp", "mcpServers": []}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import staged
 
 from dragoman import Agent
 from dragoman.schema.v1 import LoadSessionRequest
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
 
 pytestmark = pytest.mark.bound(25)
 

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Stage, staged
 
 from dragoman import Agent
 from dragoman.schema import v1
 from dragoman.testing.pace import deadline
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import Stage, staged
 
 LOAD = {"cwd": "/tmp", "mcpServers": []}
 

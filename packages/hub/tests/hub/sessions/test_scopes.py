@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import staged
 
 from dragoman_hub.gate.admission import Grant, Scope
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
 
 
 async def test_a_token_that_may_only_prompt_makes_a_session_and_hears_it() -> None:

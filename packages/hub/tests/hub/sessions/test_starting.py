@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Stage, Talker, staged
 
 from dragoman.errors import SpawnFailed
 from dragoman_hub.agents.channel import AgentChannel
 from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import Stage, Talker, staged
 
 
 class Door:

@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.raw_agents import eventually, raw_stage
-from tests.hub.sessions.stage import staged
 
 from dragoman import Agent, ClientHandle, Turn
 from dragoman.schema import v1
 from dragoman.schema.codec import examine
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.raw_agents import eventually, raw_stage
+from tests.hub.sessions.stage import staged
 
 pytestmark = pytest.mark.bound(25)
 

@@ -13,11 +13,10 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from tests.hub.simulate.agents import AgentBook, ScriptedAgent
-from tests.hub.simulate.virtual_loop import Lane, Process
-
 from dragoman.errors import LinkClosed
 from dragoman_hub.agents.channel import Hears
+from tests.hub.simulate.agents import AgentBook, ScriptedAgent
+from tests.hub.simulate.virtual_loop import Lane, Process
 
 LINGER = 20.0
 """Seconds for which an agent lives on without a hub, or stands still without a lease."""

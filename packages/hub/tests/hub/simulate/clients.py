@@ -13,12 +13,11 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from tests.hub.simulate.records import Attempt, Segment
-from tests.hub.simulate.virtual_loop import Process
-
 from dragoman.errors import LinkClosed
 from dragoman.sdk.resumption.transport import ResumingTransport
 from dragoman.transport.contract import Transport, TransportLimits
+from tests.hub.simulate.records import Attempt, Segment
+from tests.hub.simulate.virtual_loop import Process
 
 if TYPE_CHECKING:
     from tests.hub.simulate.world import World

@@ -10,10 +10,9 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from dragoman_hub.gate.admission import ALL, Scope
 from tests.hub.simulate.clients import SimulatedClient
 from tests.hub.simulate.consent_oracle import may
-
-from dragoman_hub.gate.admission import ALL, Scope
 
 if TYPE_CHECKING:
     from tests.hub.simulate.consent_world import ConsentWorld

@@ -12,19 +12,17 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dragoman_hub.gate.admission import Grant, Scope
+from dragoman_local.workspace.policy.audit import AuditEntry
 from tests.hub.simulate.consent_acts import Act, is_asked_by_rule, verdict_of
 from tests.hub.simulate.consent_agents import Asked, Wanted, last_name
 from tests.hub.simulate.oracle import Oracle, StreamReading
 
-from dragoman_hub.gate.admission import Grant, Scope
-from dragoman_local.workspace.policy.audit import AuditEntry
-
 if TYPE_CHECKING:
+    from dragoman_hub.hub import Hub
     from tests.hub.simulate.clients import SimulatedClient
     from tests.hub.simulate.consent_clients import ConsentClient
     from tests.hub.simulate.consent_world import ConsentWorld
-
-    from dragoman_hub.hub import Hub
 
 SENTENCES = ("An agent ", "A turn ")
 

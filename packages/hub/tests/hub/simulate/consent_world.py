@@ -20,14 +20,6 @@ from unittest.mock import patch
 
 import msgspec
 from msgspec.structs import replace
-from tests.hub.simulate.clients import SimulatedClient
-from tests.hub.simulate.consent_acts import HUB_POLICY, USER_POLICIES
-from tests.hub.simulate.consent_agents import ConsentAgent, ConsentBook, make_folders
-from tests.hub.simulate.consent_clients import ROLES, ConsentClient
-from tests.hub.simulate.consent_oracle import ConsentOracle
-from tests.hub.simulate.nodes import SimulatedNode
-from tests.hub.simulate.virtual_loop import Process, VirtualLoop, current
-from tests.hub.simulate.world import Outcome, World, run_seed
 
 from dragoman_hub.gate import admission
 from dragoman_hub.gate.admission import ALL, Grant
@@ -46,6 +38,14 @@ from dragoman_local.workspace.terminal import ProcessExit
 from dragoman_local.workspace.write_conflicts import WriteResult
 from dragoman_review.assessor import Assessor
 from dragoman_review.risks import Proposal, RiskJudgement, at_once, join_risks
+from tests.hub.simulate.clients import SimulatedClient
+from tests.hub.simulate.consent_acts import HUB_POLICY, USER_POLICIES
+from tests.hub.simulate.consent_agents import ConsentAgent, ConsentBook, make_folders
+from tests.hub.simulate.consent_clients import ROLES, ConsentClient
+from tests.hub.simulate.consent_oracle import ConsentOracle
+from tests.hub.simulate.nodes import SimulatedNode
+from tests.hub.simulate.virtual_loop import Process, VirtualLoop, current
+from tests.hub.simulate.world import Outcome, World, run_seed
 
 MEMORY = "/dev/shm"
 """Where files cost least, where there is such a place."""

@@ -12,14 +12,13 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from tests.hub.simulate.story import Story
-from tests.hub.simulate.virtual_loop import Lane, Process
-
 from dragoman.errors import JournalBusy, JournalError, JournalFull, JournalUncertain
 from dragoman_local.journal import Entry, SearchHit, StoredEntry, StreamInfo, StreamListing
 from dragoman_local.journal.contract import KeyEntries, Page
 from dragoman_local.journal.entry_runs import EntryBatch, OnAppended
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.simulate.story import Story
+from tests.hub.simulate.virtual_loop import Lane, Process
 
 T = TypeVar("T")
 

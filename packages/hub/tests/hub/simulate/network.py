@@ -11,14 +11,13 @@ import asyncio
 import random
 from collections.abc import Callable
 
-from tests.hub.simulate.disk import Weather
-from tests.hub.simulate.story import Story
-from tests.hub.simulate.virtual_loop import Lane, Process
-
 from dragoman.errors import JournalUncertain, KeyTaken, LinkClosed, NobodyListens
 from dragoman.transport.contract import Sink, TransportLimits
 from dragoman.transport.waiters import Waiters
 from dragoman_local.journal.shared_state import OnBusMessage, OnValueChange, RegisterValue, Subscription
+from tests.hub.simulate.disk import Weather
+from tests.hub.simulate.story import Story
+from tests.hub.simulate.virtual_loop import Lane, Process
 
 
 class WireEnd:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from tests.hub.simulate.agent_hosts import AgentHost, HostLine
-from tests.hub.simulate.disk import SimulatedDisk
-from tests.hub.simulate.network import NetworkNode, WireEnd
-from tests.hub.simulate.virtual_loop import Process
-
 from dragoman.errors import DragomanError, SpawnFailed
 from dragoman_hub.agents.pool import AgentSpec
 from dragoman_hub.cluster.cluster import Cluster
 from dragoman_hub.cluster.membership import Node, new_life
 from dragoman_hub.hub import Hub
+from tests.hub.simulate.agent_hosts import AgentHost, HostLine
+from tests.hub.simulate.disk import SimulatedDisk
+from tests.hub.simulate.network import NetworkNode, WireEnd
+from tests.hub.simulate.virtual_loop import Process
 
 if TYPE_CHECKING:
     from tests.hub.simulate.clients import SimulatedClient

@@ -11,7 +11,6 @@ from typing import Any
 from unittest.mock import patch
 
 from msgspec.structs import replace
-from tests.hub.simulate.world import Outcome, World, run_seed
 
 from dragoman_hub import hub
 from dragoman_hub.agents import process
@@ -33,6 +32,7 @@ from dragoman_hub.session import machine, state
 from dragoman_hub.session.state import SessionState
 from dragoman_hub.session.steering import accept_steer
 from dragoman_local.journal import Entry
+from tests.hub.simulate.world import Outcome, World, run_seed
 
 
 class _Never(Exception):

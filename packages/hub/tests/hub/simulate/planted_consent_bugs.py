@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from unittest.mock import patch
 
-from tests.hub.simulate.consent_world import run_consent_seed
-from tests.hub.simulate.world import Outcome
-
 from dragoman.errors import ErrorAnswer
 from dragoman_hub.clients import follower
 from dragoman_hub.clients.entry_messages import block_of
@@ -29,6 +26,8 @@ from dragoman_local.workspace.policy.judge import PermissionJudge
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_files import load_policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError
+from tests.hub.simulate.consent_world import run_consent_seed
+from tests.hub.simulate.world import Outcome
 
 _use = Grants.use
 

@@ -6,6 +6,7 @@ import os
 from functools import cache
 
 import pytest
+
 from tests.hub.simulate.consent_world import run_consent_seed
 from tests.hub.simulate.planted_consent_bugs import BUGS, find_consent_bug
 from tests.hub.simulate.world import Outcome

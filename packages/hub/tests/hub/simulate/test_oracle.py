@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+
 from tests.hub.simulate.oracle import Oracle, StreamReading
 from tests.hub.simulate.records import Segment
 from tests.hub.simulate.world import World

@@ -8,6 +8,7 @@ import sys
 from functools import cache
 
 import pytest
+
 from tests.hub.simulate.world import SHORT, Outcome, run_seed
 
 PARTS = 4

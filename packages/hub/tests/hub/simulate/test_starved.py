@@ -9,10 +9,10 @@ import os
 from unittest.mock import patch
 
 import pytest
-from tests.hub.simulate.nodes import LEASE, SimulatedNode
-from tests.hub.simulate.world import Outcome, World, run_seed
 
 from dragoman_hub.cluster import membership
+from tests.hub.simulate.nodes import LEASE, SimulatedNode
+from tests.hub.simulate.world import Outcome, World, run_seed
 
 SEEDS = range(20 if "DRAGOMAN_SEEDS" in os.environ else 3)
 ENOUGH = 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+
 from tests.hub.simulate.virtual_loop import Lane, Process, Stuck, VirtualLoop, virtual_time
 
 

@@ -14,6 +14,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
+from dragoman.errors import LinkClosed
+from dragoman.transport.contract import Transport, TransportLimits
+from dragoman_hub.engine.options import HubOptions
+from dragoman_hub.gate.admission import Grant
+from dragoman_local.journal.memory import MemoryJournal
+from tests.boxes import PACKAGES
 from tests.hub.simulate.agents import AgentBook, ScriptedAgent
 from tests.hub.simulate.clients import SimulatedClient
 from tests.hub.simulate.disk import SimulatedDisk, Weather
@@ -22,13 +28,6 @@ from tests.hub.simulate.nodes import SimulatedNode
 from tests.hub.simulate.oracle import Oracle, StreamReading
 from tests.hub.simulate.story import Happening, Story, StoryLog
 from tests.hub.simulate.virtual_loop import Process, Stuck, VirtualLoop, virtual_time
-
-from dragoman.errors import LinkClosed
-from dragoman.transport.contract import Transport, TransportLimits
-from dragoman_hub.engine.options import HubOptions
-from dragoman_hub.gate.admission import Grant
-from dragoman_local.journal.memory import MemoryJournal
-from tests.boxes import PACKAGES
 
 REST_SECONDS = 400.0
 """Virtual seconds in which everything must come to rest when the faults have ended: an agent that keeps

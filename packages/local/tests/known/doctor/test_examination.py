@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.transport.programs import python
 
 from dragoman.testing import ScriptedAgent
 from dragoman.testing.pace import patience
@@ -18,6 +17,7 @@ from dragoman.transport.owned_tree import owned_trees
 from dragoman_local.known import AgentSource, KnownAgent, find_agent
 from dragoman_local.known.doctor import CheckResult, Diagnosis, DiagnosisOutcome, DiagnosisStep, diagnose
 from tests.forks import forked
+from tests.transport.programs import python
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="scripts and modes of POSIX")
 

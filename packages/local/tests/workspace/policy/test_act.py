@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.workspace.policy.makers import HOME, ROOT, SETTING, policy, tool
 
 from dragoman.schema import v1
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_command, act_of_file
 from tests.every import every
+from tests.workspace.policy.makers import HOME, ROOT, SETTING, policy, tool
 
 
 def asked(**fields: Any) -> Act:

@@ -1,11 +1,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.workspace.policy.makers import ROOT, SETTING, command, tool, write
 
 from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize
 from dragoman_local.workspace.policy.act_reader import act_of_call
 from dragoman_local.workspace.policy.act_text import diff_lines, render_act
+from tests.workspace.policy.makers import ROOT, SETTING, command, tool, write
 
 
 def shown(call: v1.ToolCallUpdate) -> str:

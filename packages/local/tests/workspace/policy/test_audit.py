@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.workspace.policy.makers import audit_line
 
 from dragoman.testing.pace import patience
 from dragoman_local.workspace.policy.audit import AuditLog, read_entries, verify_audit_log
 from tests.forks import forked
+from tests.workspace.policy.makers import audit_line
 
 
 def test_a_line_says_what_was_wanted_and_what_was_decided(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.workspace.policy.makers import audit_line
 
 from dragoman_local.workspace.policy.audit import AuditLog, verify_audit_log
+from tests.workspace.policy.makers import audit_line
 
 
 def written(folder: Path, count: int = 5, *, most_bytes: int = 1_000_000) -> Path:

@@ -3,13 +3,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workspace.policy.typist import Terminal, terminal
 
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman_local.workspace.policy.elicitation import AnswersError, ElicitationService, FormAnswers
 from dragoman_local.workspace.policy.terminal import TerminalForms
 from tests.every import every
+from tests.workspace.policy.typist import Terminal, terminal
 
 
 def form(*required: str, **properties: Any) -> v1.ElicitationFormMode:

@@ -1,11 +1,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.workspace.policy.makers import HOME, ROOT
 
 from dragoman_local.workspace.policy.decision import Certainty
 from dragoman_local.workspace.policy.globs import absolute, is_beneath, permits, restricts
 from dragoman_local.workspace.policy.partial_words import ANY, ONE, RUN
 from tests.every import every
+from tests.workspace.policy.makers import HOME, ROOT
 
 NAMES = st.sampled_from(["a", "b", "src", ".env", "é", "A", ".."])
 PATHS = st.lists(NAMES, min_size=1, max_size=5).map(lambda names: "/" + "/".join(names))

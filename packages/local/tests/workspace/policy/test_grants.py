@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workspace.policy.makers import OFFERED, policy
 
 from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
@@ -14,6 +13,7 @@ from dragoman_local.workspace.commands import PlannedCommand
 from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman_local.workspace.policy.permission_service import PermissionService
+from tests.workspace.policy.makers import OFFERED, policy
 
 BEFORE = "def hello():\n    print('helo')\n\n\ndef bye():\n    pass\n"
 AFTER = BEFORE.replace("helo", "hello")

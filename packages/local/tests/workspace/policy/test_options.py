@@ -1,10 +1,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.workspace.policy.makers import OFFERED, option
 
 from dragoman.schema import v1
 from dragoman_local.workspace.policy.options import choose_option, select_option, usable_options
+from tests.workspace.policy.makers import OFFERED, option
 
 
 def test_allowing_once_is_preferred_to_allowing_for_good() -> None:

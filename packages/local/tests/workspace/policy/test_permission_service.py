@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.workspace.policy.makers import OFFERED, ROOT, option, policy
 
 from dragoman import Agent, Client, Turn
 from dragoman.errors import ErrorAnswer
@@ -24,6 +23,7 @@ from dragoman_local.workspace.policy.permission_service import PermissionService
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
 from dragoman_local.workspace.refusals import reason_of
+from tests.workspace.policy.makers import OFFERED, ROOT, option, policy
 
 CODE_VARIABLE_SAMPLES = """
     LD_PRELOAD LD_LIBRARY_PATH NODE_OPTIONS PYTHONPATH PYTHONSTARTUP GIT_SSH_COMMAND GIT_CONFIG_COUNT

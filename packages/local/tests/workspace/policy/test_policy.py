@@ -4,15 +4,15 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.workspace.policy.command_lines import NOT_UNDERSTOOD, READABLE, UNREADABLE
-from tests.workspace.policy.makers import HOME, ROOT, SETTING, command, policy, tool, write
-from tests.workspace.policy.recorder import Recorder
-from tests.workspace.policy.test_shell import LINES
 
 from dragoman_local.workspace.policy.act_reader import act_of_file
 from dragoman_local.workspace.policy.decision import STRICTNESS
 from dragoman_local.workspace.policy.policy import Policy
 from tests.every import every
+from tests.workspace.policy.command_lines import NOT_UNDERSTOOD, READABLE, UNREADABLE
+from tests.workspace.policy.makers import HOME, ROOT, SETTING, command, policy, tool, write
+from tests.workspace.policy.recorder import Recorder
+from tests.workspace.policy.test_shell import LINES
 
 NO_PUSH = """
 [[rule]]

@@ -9,14 +9,14 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.workspace.policy.count_questions import RECORDINGS, recorded_acts
-from tests.workspace.policy.decision_lines import RULES, decision_lines, lines_of
-from tests.workspace.policy.makers import ROOT, SETTING, command, policy
 
 from dragoman_local.workspace.policy.act_reader import act_of_command
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.program_calls import read_call
 from tests.every import every
+from tests.workspace.policy.count_questions import RECORDINGS, recorded_acts
+from tests.workspace.policy.decision_lines import RULES, decision_lines, lines_of
+from tests.workspace.policy.makers import ROOT, SETTING, command, policy
 
 LINES = list(decision_lines())
 POLICIES = {name: policy(text) for name, text in RULES.items()}

@@ -2,7 +2,6 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.workspace.policy.makers import command
 
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_files import (
@@ -13,6 +12,7 @@ from dragoman_local.workspace.policy.policy_files import (
 )
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.policy_paths import policy_paths
+from tests.workspace.policy.makers import command
 
 ALLOW_MAKE = '[[rule]]\ndecision = "allow"\ncommand = "make"\n'
 DENY_MAKE = '[[rule]]\ndecision = "deny"\ncommand = "make"\n'

@@ -1,9 +1,9 @@
 import pytest
-from tests.workspace.policy.count_questions import example_policy
-from tests.workspace.policy.makers import ROOT, command, policy, tool, write
 
 from dragoman_local.workspace.policy.policy import Policy, is_guarded
 from tests.every import every
+from tests.workspace.policy.count_questions import example_policy
+from tests.workspace.policy.makers import ROOT, command, policy, tool, write
 
 EXAMPLE: Policy = policy(example_policy())
 EVERYTHING = policy('[[rule]]\ndecision = "allow"\nunreadable = true\n')

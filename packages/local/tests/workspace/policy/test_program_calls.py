@@ -5,13 +5,13 @@ import string
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.workspace.policy.decision_lines import RULES, lines_of
-from tests.workspace.policy.makers import ROOT, command, policy
 
 from dragoman_local.workspace.policy.program_calls import read_call
 from dragoman_local.workspace.policy.program_options import PROGRAM_OPTIONS
 from dragoman_local.workspace.policy.programs import ProgramEntry, _table
 from tests.every import every
+from tests.workspace.policy.decision_lines import RULES, lines_of
+from tests.workspace.policy.makers import ROOT, command, policy
 
 EVERYTHING = policy(RULES["nothing-denied"])
 TABLE = _table()

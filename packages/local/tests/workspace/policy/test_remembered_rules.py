@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.workspace.policy.makers import ROOT, command, tool
 
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError, read_policy
 from dragoman_local.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules, cover_text, rule_text
 from dragoman_local.workspace.policy.shell import read_arguments, read_line
+from tests.workspace.policy.makers import ROOT, command, tool
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 

@@ -7,11 +7,11 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.workspace.policy.command_lines import NOT_UNDERSTOOD, READABLE, UNREADABLE
-from tests.workspace.policy.recorder import PROGRAMS, Recorder, accepts
 
 from dragoman_local.workspace.policy.shell import read_arguments, read_line, unknown_command
 from tests.every import every
+from tests.workspace.policy.command_lines import NOT_UNDERSTOOD, READABLE, UNREADABLE
+from tests.workspace.policy.recorder import PROGRAMS, Recorder, accepts
 
 SHELLS = ("sh", "bash")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.workspace.policy.shell_lines import collected_lines, generated_lines
-from tests.workspace.policy.shell_oracle import Words, what_bash_runs
 
 from dragoman_local.workspace.policy import shell
 from dragoman_local.workspace.policy.shell import read_line
+from tests.workspace.policy.shell_lines import collected_lines, generated_lines
+from tests.workspace.policy.shell_oracle import Words, what_bash_runs
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 

@@ -2,14 +2,14 @@ import asyncio
 import re
 
 import pytest
-from tests.workspace.policy.makers import OFFERED, command, option
-from tests.workspace.policy.typist import Terminal, terminal
 
 from dragoman_local.workspace.policy.act_text import render_act
 from dragoman_local.workspace.policy.act_view import view_of
 from dragoman_local.workspace.policy.decision import PolicyDecision
 from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman_local.workspace.policy.terminal import TerminalAsker
+from tests.workspace.policy.makers import OFFERED, command, option
+from tests.workspace.policy.typist import Terminal, terminal
 
 
 def asked(line: str = "make test") -> PermissionPrompt:

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workspace.policy.makers import policy
-from tests.workspace.policy.test_permission_service import Desk, Person
 
 from dragoman.schema import v1
 from dragoman_local.workspace.policy.act import ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, fold_calls
 from dragoman_local.workspace.policy.act_text import render_act
 from dragoman_local.workspace.policy.tool_calls import MOST_BYTES, MOST_CALLS, ToolCalls
+from tests.workspace.policy.makers import policy
+from tests.workspace.policy.test_permission_service import Desk, Person
 
 BARE = v1.ToolCallUpdate(tool_call_id="t")
 RULES = 'default = "allow"\n[[rule]]\ndecision = "deny"\ncommand = "git push"\n'

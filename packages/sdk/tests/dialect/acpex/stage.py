@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialect.edges import message, remarks, said
-
 from dragoman.dialect import EdgeSettings, Ledger, make_edge
 from dragoman.dialect.names import Position
+from tests.dialect.edges import message, remarks, said
 
 Frame = dict[str, Any]
 BOTH = ("acpex", "acpex-wire")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.acpex.stage import BOTH, Stage, text
 
+from tests.dialect.acpex.stage import BOTH, Stage, text
 from tests.every import every
 
 READ = {"id": 30, "method": "fs/read_text_file", "params": {"path": "/a"}}

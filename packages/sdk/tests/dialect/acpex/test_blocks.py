@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialect.acpex.stage import Stage, text
-
 from dragoman.dialect.originals import drop_original
+from tests.dialect.acpex.stage import Stage, text
 from tests.every import every
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.acpex.frames import GREETING, INTRODUCTION
-from tests.dialect.acpex.stage import BOTH, Stage, text
 
 from dragoman.dialect import EdgeSettings
+from tests.dialect.acpex.frames import GREETING, INTRODUCTION
+from tests.dialect.acpex.stage import BOTH, Stage, text
 from tests.every import every
 
 QUESTION = {

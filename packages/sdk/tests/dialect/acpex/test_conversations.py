@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.review.ground import APP, APP_FINDINGS, findings_in
-from tests.dialect.acpex.stage import BOTH, text
-from tests.dialect.plain import REVIEWER, TRANSLATE, Pipe, talking
 
 from dragoman import Client, connect
 from dragoman.dialect import Ledger
@@ -26,6 +23,9 @@ from dragoman.schema.v1 import (
     ToolCallProgress,
     UserMessageChunk,
 )
+from tests.agents.review.ground import APP, APP_FINDINGS, findings_in
+from tests.dialect.acpex.stage import BOTH, text
+from tests.dialect.plain import REVIEWER, TRANSLATE, Pipe, talking
 from tests.interop.programs import CLIENTS, needs_node, tell
 from tests.interop.python.fetch import VERSIONS, sources
 

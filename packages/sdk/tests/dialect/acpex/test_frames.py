@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.dialect.acpex.frames import EXAMPLES, SEED, Frame, Spoken, conversation, examples_of
-from tests.dialect.edges import Pair, bare
-from tests.dialect.official import refused
 
 from dragoman.dialect import EdgeSettings
 from dragoman.dialect.originals import KEY
+from tests.dialect.acpex.frames import EXAMPLES, SEED, Frame, Spoken, conversation, examples_of
+from tests.dialect.edges import Pair, bare
+from tests.dialect.official import refused
 
 needs_seed = pytest.mark.skipif(not SEED.is_file(), reason="the overview itself is not beside the repository")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+from dragoman.dialect.credentials import take_credentials
 from tests.dialect.acpex.frames import AGENT_CAN, CLIENT_CAN, GREETING, INTRODUCTION
 from tests.dialect.acpex.stage import BOTH, Frame, Stage
 from tests.dialect.edges import bare
-
-from dragoman.dialect.credentials import take_credentials
 from tests.every import every
 
 V1_GREETING: Frame = {

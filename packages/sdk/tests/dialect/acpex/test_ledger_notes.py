@@ -7,12 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.dialect.acpex.stage import Frame, Stage
-
 from dragoman.dialect.acpex import ledger_notes
 from dragoman.dialect.acpex.ledger_notes import PHRASES
 from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.names import Position
+from tests.dialect.acpex.stage import Frame, Stage
 from tests.every import every
 
 PAGE = Path(__file__).parents[5] / "docs" / "dialects" / "acpex.md"

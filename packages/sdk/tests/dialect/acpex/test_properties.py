@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.dialect.acpex.stage import BOTH
-from tests.dialect.edges import Pair, message
 
 from dragoman.dialect import Edge, EdgeSettings, Ledger, make_edge
 from dragoman.dialect.message import encode
+from tests.dialect.acpex.stage import BOTH
+from tests.dialect.edges import Pair, message
 
 plain = (
     st.none()

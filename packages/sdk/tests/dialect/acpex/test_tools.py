@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.dialect.acpex.stage import Frame, Stage, text
-
 from dragoman.dialect.acpex.client import AcpexClient
 from dragoman.dialect.originals import drop_original
+from tests.dialect.acpex.stage import Frame, Stage, text
 from tests.every import every
 
 

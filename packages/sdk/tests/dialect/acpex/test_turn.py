@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from tests.dialect.acpex.stage import BOTH, Stage, text
 from tests.dialect.edges import bare
-
 from tests.every import every
 
 SPEECH = {"kind": "agent_message_chunk", "content": {"role": "assistant", "content": [text("All is well.")]}}

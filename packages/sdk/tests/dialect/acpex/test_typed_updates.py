@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.dialect.acpex.stage import BOTH, Frame, Stage, chunk, text
-from tests.dialect.official import refused
 
 from dragoman.dialect.originals import drop_original
+from tests.dialect.acpex.stage import BOTH, Frame, Stage, chunk, text
+from tests.dialect.official import refused
 from tests.every import every
 
 CALL: Frame = {

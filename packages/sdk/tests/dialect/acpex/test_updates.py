@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from tests.dialect.acpex.stage import BOTH, Stage, chunk, text
 from tests.dialect.edges import bare
-
 from tests.every import every
 
 

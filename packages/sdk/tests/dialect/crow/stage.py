@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from tests.dialect.crow.frames import Frame
 
 from dragoman.dialect import Edge, EdgeSettings, Ledger
 from dragoman.dialect.crow import CrowAgent, CrowClient
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Message
 from dragoman.schema.v1.methods import METHODS
+from tests.dialect.crow.frames import Frame
 from tests.interop.judges import Sent
 
 Said = list[tuple[str, Frame]]

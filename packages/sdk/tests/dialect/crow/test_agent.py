@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from tests.dialect.crow.frames import CANCEL, ENDED, LOAD, NEW, PROMPT, SAID, SESSION, Frame, update
 from tests.dialect.crow.stage import (
     Side,
@@ -13,7 +14,6 @@ from tests.dialect.crow.stage import (
     notification,
     request,
 )
-
 from tests.every import every
 from tests.interop.judges import refused_by_python
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman.dialect import EdgeSettings
 from tests.dialect.crow.frames import CANCEL, INITIALIZE, LOAD, NEW, PROMPT, SESSION, Frame, update
 from tests.dialect.crow.stage import (
     Side,
@@ -12,8 +13,6 @@ from tests.dialect.crow.stage import (
     notification,
     request,
 )
-
-from dragoman.dialect import EdgeSettings
 from tests.every import every
 from tests.interop.judges import refused_by_python
 

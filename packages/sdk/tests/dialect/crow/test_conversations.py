@@ -21,15 +21,15 @@ from acp.schema import (
     TextContentBlock,
     ToolCallUpdate,
 )
-from tests.agents.review.ground import APP_FINDINGS, APP_FIXED, findings_in, make_repository
-from tests.agents.review.process import COMMAND as REVIEWER
-from tests.dialect.crow.document_client import AGENT, TRANSLATE, Frame, talking
 
 from dragoman import Client, connect
 from dragoman.dialect import Ledger
 from dragoman.errors import CallFailed
 from dragoman.schema import v1
 from dragoman.testing.pace import patience
+from tests.agents.review.ground import APP_FINDINGS, APP_FIXED, findings_in, make_repository
+from tests.agents.review.process import COMMAND as REVIEWER
+from tests.dialect.crow.document_client import AGENT, TRANSLATE, Frame, talking
 from tests.interop.programs import ROOT, environment, needs_node
 from tests.interop.python.fetch import VERSIONS, sources
 from tests.together import SideBySide

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.dialect.crow.stage import answer, crow_agent, crow_client, request
-
 from dragoman.dialect import EdgeSettings, Ledger, Translator, make_edge
+from tests.dialect.crow.stage import answer, crow_agent, crow_client, request
 from tests.every import every
 
 HELLO = request(0, "initialize", {"protocol_version": 1, "client_capabilities": {}})

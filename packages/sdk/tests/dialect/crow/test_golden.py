@@ -7,9 +7,9 @@ import re
 from typing import Any
 
 import pytest
+
 from tests.dialect.crow.frames import FRAMES, Frame, update
 from tests.dialect.crow.stage import Side, crow_agent, crow_client, judged
-
 from tests.interop.judges import Sent, refused_by_python, refused_by_typescript
 from tests.interop.programs import needs_node
 from tests.interop.recordings import ELSEWHERE

@@ -4,7 +4,6 @@ from typing import Any
 
 from tests.dialect.crow.frames import INITIALIZE, WELCOME, Frame
 from tests.dialect.crow.stage import Side, answer, crow_agent, crow_client, failure, judged, request
-
 from tests.every import every
 from tests.interop.judges import refused_by_python
 

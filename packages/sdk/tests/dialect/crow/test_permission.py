@@ -4,6 +4,10 @@ from typing import Any
 
 import msgspec
 import pytest
+
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman_local.workspace.policy.act_reader import act_of_call
 from tests.dialect.crow.frames import ASKED, CALL, SESSION, Frame, update
 from tests.dialect.crow.stage import (
     Side,
@@ -15,13 +19,9 @@ from tests.dialect.crow.stage import (
     notification,
     request,
 )
-from tests.workspace.policy.makers import SETTING, policy
-
-from dragoman.schema import v1
-from dragoman.schema.codec import read
-from dragoman_local.workspace.policy.act_reader import act_of_call
 from tests.every import every
 from tests.interop.judges import refused_by_python
+from tests.workspace.policy.makers import SETTING, policy
 
 OPTIONS = [
     {"optionId": "y", "name": "Yes", "kind": "allow_once"},

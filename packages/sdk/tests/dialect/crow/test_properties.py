@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tests.dialect.crow.frames import Frame, update
 from tests.dialect.crow.stage import Side, answer, crow_agent, crow_client, judged, notification, request
-
 from tests.interop.judges import refused_by_python
 
 words = st.text(max_size=8)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
 from tests.dialect.crow.frames import Frame
 from tests.dialect.crow.stage import crow_agent, crow_client, judged
-
 from tests.interop.judges import refused_by_python
 from tests.interop.recordings import ELSEWHERE, conversations
 

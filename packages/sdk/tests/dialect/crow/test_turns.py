@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from tests.dialect.crow.frames import PROMPT, SESSION, Frame
 from tests.dialect.crow.stage import answer, crow_agent, crow_client, failure, judged, request
-
 from tests.every import every
 from tests.interop.judges import refused_by_python
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from tests.dialect.crow.frames import CALL, PLANNED, SESSION, STARTED, Frame, update
 from tests.dialect.crow.stage import Side, crow_agent, crow_client, judged
-
 from tests.every import every
 from tests.interop.judges import refused_by_python
 

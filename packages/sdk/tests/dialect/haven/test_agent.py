@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.edges import bare, params_of, remarks
 
 from dragoman.dialect import EdgeSettings, Ledger, Message, Out, Translator
 from dragoman.dialect.haven import HavenAgent
@@ -20,6 +19,7 @@ from dragoman.dialect.haven.names import (
     UNASKED,
 )
 from dragoman.dialect.message import answer, encode, notification, request
+from tests.dialect.edges import bare, params_of, remarks
 
 DIFF = {"type": "diff", "path": "/a", "newText": "x"}
 

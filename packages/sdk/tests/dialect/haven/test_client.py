@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.edges import frame, message, params_of, remarks, said
 
 from dragoman.dialect import EdgeSettings, Ledger, Message, Out, Translator
 from dragoman.dialect.haven import HavenClient
@@ -20,6 +19,7 @@ from dragoman.dialect.haven.names import (
     UNLISTED,
 )
 from dragoman.dialect.message import answer, encode, notification, refusal, request
+from tests.dialect.edges import frame, message, params_of, remarks, said
 
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
 OPTIONS = [

@@ -6,9 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.agents.review.ground import APP, APP_FIXED
-from tests.dialect.haven.names_of import names_in
-from tests.dialect.plain import REVIEWER, TRANSLATE, AllowOnce, Pipe, prompt, talking
 
 from dragoman import Client, connect
 from dragoman.dialect import Ledger
@@ -24,6 +21,9 @@ from dragoman.schema.v1 import (
     ToolCall,
     ToolCallProgress,
 )
+from tests.agents.review.ground import APP, APP_FIXED
+from tests.dialect.haven.names_of import names_in
+from tests.dialect.plain import REVIEWER, TRANSLATE, AllowOnce, Pipe, prompt, talking
 from tests.interop.programs import CLIENTS, needs_node, tell
 from tests.interop.python.fetch import VERSIONS, sources
 

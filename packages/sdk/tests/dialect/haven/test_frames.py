@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dragoman.dialect.haven import names
+from dragoman.schema.v1 import SessionUpdate
 from tests.dialect.edges import Pair, bare
 from tests.dialect.haven.frames import CONVERSATION, QUESTIONS, legacy
 from tests.dialect.haven.reference import SEED, frames_of, listed
 from tests.dialect.official import refused
-
-from dragoman.dialect.haven import names
-from dragoman.schema.v1 import SessionUpdate
 
 needs_seed = pytest.mark.skipif(
     not SEED.is_file(), reason="the reference itself is not beside the repository"

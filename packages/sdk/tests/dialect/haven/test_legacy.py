@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.edges import bare, params_of, remarks
 
 from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.dialect.edge import Consent, nobody_consents
 from dragoman.dialect.haven import LegacyAgent, LegacyClient
 from dragoman.dialect.haven.names import UNANSWERABLE, UNASKED, UNKNOWN_KIND
 from dragoman.dialect.message import answer, notification, request
+from tests.dialect.edges import bare, params_of, remarks
 
 ALLOW = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
 REJECT = {"optionId": "no", "name": "No", "kind": "reject_once"}

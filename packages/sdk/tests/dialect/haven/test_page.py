@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.dialect.ledger_pages import in_the_code, on_the_page
-
 from dragoman.dialect.haven import names
+from tests.dialect.ledger_pages import in_the_code, on_the_page
 
 
 def test_the_page_lists_what_is_lost_and_what_is_repaired() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.edges import bare, frame, params_of, remarks
 
 from dragoman.dialect import EdgeSettings, Ledger, Message, Out, Translator
 from dragoman.dialect.koog import KoogAgent
@@ -23,6 +22,7 @@ from dragoman.dialect.koog.names import (
     UNWRAPPED,
 )
 from dragoman.dialect.message import answer, encode, notification, refusal, request, update_of
+from tests.dialect.edges import bare, frame, params_of, remarks
 from tests.every import every
 
 TEXT = {"type": "text", "text": "x"}

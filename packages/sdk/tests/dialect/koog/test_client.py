@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.edges import Pair, message, params_of, remarks
 
 from dragoman.dialect import EdgeSettings, Ledger, Message, Translator
 from dragoman.dialect.koog import KoogAgent, KoogClient
 from dragoman.dialect.koog.names import SPARSE, SWITCH
 from dragoman.dialect.message import answer, encode, notification, refusal, request
+from tests.dialect.edges import Pair, message, params_of, remarks
 
 TEXT = {"type": "text", "text": "x"}
 MORE = {"type": "text", "text": "y"}

@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.agents.review.ground import APP, APP_FIXED
-from tests.dialect.plain import REVIEWER, TRANSLATE, AllowOnce, Pipe, prompt, talking
 
 from dragoman import Client, connect
 from dragoman.dialect import Ledger
@@ -20,6 +18,8 @@ from dragoman.schema.v1 import (
     SelectedPermissionOutcome,
     TextContent,
 )
+from tests.agents.review.ground import APP, APP_FIXED
+from tests.dialect.plain import REVIEWER, TRANSLATE, AllowOnce, Pipe, prompt, talking
 from tests.interop.programs import CLIENTS, needs_node, tell
 from tests.interop.python.fetch import VERSIONS, sources
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dragoman.dialect.koog import names
 from tests.dialect.edges import Pair, bare
 from tests.dialect.koog.frames import CONVERSATION, KINDS, STATUSES, STOP_REASONS
 from tests.dialect.koog.guide import SEED, frames_of, listed, wrong_and_right
 from tests.dialect.official import refused
-
-from dragoman.dialect.koog import names
 
 needs_seed = pytest.mark.skipif(not SEED.is_file(), reason="the guide itself is not beside the repository")
 

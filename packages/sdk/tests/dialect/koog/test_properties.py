@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.dialect.edges import Pair, message
-from tests.dialect.odd import fields, odd
 
 from dragoman.dialect import EdgeSettings, Ledger, Message, make_edge
+from tests.dialect.edges import Pair, message
+from tests.dialect.odd import fields, odd
 
 texts = st.text(max_size=8)
 blocks = st.one_of(

@@ -7,12 +7,12 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.dialect.odd import values
 
 from dragoman.dialect import EdgeSettings, Ledger, Translator
 from dragoman.dialect.quirks.edge import Quirks
 from dragoman.dialect.quirks.own_terminals import MOST_CALLS
 from dragoman.dialect.shown_terminal import KEPT
+from tests.dialect.odd import values
 
 ANYTHING = values(["type", "terminalId", "terminal_id", "data"], ["terminal", "t", "content"])
 

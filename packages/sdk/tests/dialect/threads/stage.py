@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from tests.dialect.edges import frame, message, remarks
-
 from dragoman.dialect import EdgeSettings, Ledger, Out, make_edge
 from dragoman.dialect.names import Position
+from tests.dialect.edges import frame, message, remarks
 
 
 class Alone:

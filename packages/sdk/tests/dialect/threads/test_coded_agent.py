@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialect.threads.stage import Alone, chunk, introduced
-
 from dragoman_local.workspace.versions import version_of
+from tests.dialect.threads.stage import Alone, chunk, introduced
 from tests.every import every
 
 LENDS = {

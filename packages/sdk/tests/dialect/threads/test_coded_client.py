@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.threads.stage import INTRODUCED, Alone, chunk, ready, user
 
 from dragoman.dialect import EdgeSettings
 from dragoman.dialect.threads.introduction import MOST_HELD
+from tests.dialect.threads.stage import INTRODUCED, Alone, chunk, ready, user
 from tests.every import every
 
 TEXT = {"type": "text", "text": "Rain."}

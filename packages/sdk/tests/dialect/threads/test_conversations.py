@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.dialect.threads.agent import OLD
-from tests.dialect.threads.pipe import talking
 
 from dragoman import Client, connect
 from dragoman.dialect import Ledger
@@ -20,6 +18,8 @@ from dragoman.errors import CallFailed
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman_app.agents.review.agent import review_agent
 from dragoman_local.workspace.workspace import Workspace
+from tests.dialect.threads.agent import OLD
+from tests.dialect.threads.pipe import talking
 from tests.forks import DRAGOMAN
 from tests.interop.programs import CLIENTS, needs_node, tell
 from tests.interop.python.fetch import VERSIONS, sources

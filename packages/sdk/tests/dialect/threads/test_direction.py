@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.dialect.undecided_talk import V1_CLIENT, Listener, request
 
 from dragoman import connect
 from dragoman.dialect import EdgeSettings, Ledger, make_edge
 from dragoman.dialect.message import Message
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
+from tests.dialect.undecided_talk import V1_CLIENT, Listener, request
 
 PROGRAM = [sys.executable, "-I", "-S", str(Path(__file__).with_name("written_program.py"))]
 FIRST = request(1, "initialize", V1_CLIENT)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialect.threads.stage import chunk
-
 from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.threads.entries import MOST_CALLS, Entries
+from tests.dialect.threads.stage import chunk
 
 
 class Book:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.dialect.official import refused
 from tests.dialect.threads.frames import EXAMPLES, TO_AGENT, TO_CLIENT
 from tests.dialect.threads.round_trips import carry, created

@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.dialect.threads.round_trips import answer, entries, streamed
-from tests.dialect.threads.stage import Alone, Between, chunk
 
 from dragoman.dialect import EdgeSettings, Message
+from tests.dialect.threads.round_trips import answer, entries, streamed
+from tests.dialect.threads.stage import Alone, Between, chunk
 
 names = st.text(min_size=1, max_size=8)
 chunks = st.builds(chunk, st.text(max_size=8))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from dragoman.dialect import EdgeSettings
 from tests.dialect.official import refused
 from tests.dialect.threads.stage import Alone, Between, chunk
-
-from dragoman.dialect import EdgeSettings
 from tests.every import every
 
 AS_WRITTEN = EdgeSettings(cwd="/field", as_written=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialect.threads.stage import INTRODUCED, Alone, chunk
-
 from dragoman.dialect import EdgeSettings
 from dragoman.dialect.threads.introduction import MOST_HELD
 from dragoman.dialect.threads.written_client import MOST_THREADS
+from tests.dialect.threads.stage import INTRODUCED, Alone, chunk
 from tests.every import every
 
 AS_WRITTEN = EdgeSettings(cwd="/field", as_written=True)

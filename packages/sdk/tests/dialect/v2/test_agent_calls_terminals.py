@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from base64 import b64encode
 
-from tests.dialect.v2.to_v1.told import Told
-
 from dragoman.dialect.shown_terminal import KEPT
 from dragoman.dialect.v2.agent_calls import V2Terminal
+from tests.dialect.v2.to_v1.told import Told
 
 
 def data(said: bytes) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.v2.agent_stage import WELCOME, Stage, answer, text
 
 from dragoman.dialect.edge import Edge
+from tests.dialect.v2.agent_stage import WELCOME, Stage, answer, text
 
 INFO = {"name": "reed", "version": "0.4"}
 

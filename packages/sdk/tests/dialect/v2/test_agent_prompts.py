@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.dialect.v2.agent_stage import Stage, answer, request, text
 
+from tests.dialect.v2.agent_stage import Stage, answer, request, text
 from tests.every import every
 
 CANCELLED = answer(3, {"stopReason": "cancelled"})

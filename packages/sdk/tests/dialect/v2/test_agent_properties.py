@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
-from tests.dialect.v2.agent_stage import Stage, text
 
 from dragoman.dialect.edge import EdgeSettings
 from dragoman.dialect.message import Message
+from tests.dialect.v2.agent_stage import Stage, text
 
 KINDS = """
 user_message user_message_chunk agent_message agent_message_chunk agent_thought state_update tool_call_update

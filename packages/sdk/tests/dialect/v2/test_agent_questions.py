@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.v2.agent_stage import Stage, answer, text
 
+from tests.dialect.v2.agent_stage import Stage, answer, text
 from tests.every import every
 
 YES = {"optionId": "y", "name": "Yes", "kind": "allow_once"}

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.dialect.v2.agent_play import Play
 
+from tests.dialect.v2.agent_play import Play
 from tests.interop.judges import Sent, _opened, refused_by_python, refused_by_typescript
 from tests.interop.programs import needs_node
 from tests.interop.recordings import ELSEWHERE, conversations

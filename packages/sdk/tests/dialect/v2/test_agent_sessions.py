@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.v2.agent_stage import WELCOME, Stage, answer, text
 
+from tests.dialect.v2.agent_stage import WELCOME, Stage, answer, text
 from tests.every import every
 
 STDIO = {"name": "net", "command": "/bin/net", "args": ["-v"], "env": []}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialect.v2.agent_stage import WELCOME, Stage, answer, request
-
 from dragoman.dialect.edge import EdgeSettings
+from tests.dialect.v2.agent_stage import WELCOME, Stage, answer, request
 
 FILES = {"fs": {"readTextFile": True}, "terminal": True}
 SERVER = {"name": "client", "command": "/bin/tools", "args": [], "env": []}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tests.dialect.v2.agent_stage import Stage, answer, text
-
 from tests.every import every
 
 

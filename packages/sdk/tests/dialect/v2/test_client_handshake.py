@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.v2.client_play import AGENT, Play, begun, deviations, shown
 
 from dragoman.dialect.message import answer, notification, refusal, request
 from dragoman.dialect.v2.client_handshake import abilities, initialize_in_v1, initialized_in_v2
 from dragoman.dialect.v2.to_v2.writer import V2Writer
+from tests.dialect.v2.client_play import AGENT, Play, begun, deviations, shown
 from tests.every import every
 from tests.interop.judges import Sent, refused_by_python
 

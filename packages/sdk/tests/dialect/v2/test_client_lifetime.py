@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialect.v2.client_play import Outs, Play, begun, shown
-
 from dragoman.dialect.message import answer, notification, request, update_of
+from tests.dialect.v2.client_play import Outs, Play, begun, shown
 from tests.every import every
 
 TEXT = {"type": "text", "text": "hello"}

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.review.ground import APP, APP_FINDINGS, APP_FIXED, findings_in, make_repository
-from tests.dialect.v2.client_play import deviations, judged
 
 from dragoman.dialect.message import decode
 from dragoman.testing.pace import patience
+from tests.agents.review.ground import APP, APP_FINDINGS, APP_FIXED, findings_in, make_repository
+from tests.dialect.v2.client_play import deviations, judged
 from tests.forks import DRAGOMAN
 from tests.interop.judges import frames
 from tests.interop.programs import ROOT, environment, needs_node, tapped

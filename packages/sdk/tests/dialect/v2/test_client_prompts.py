@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.v2.client_play import Outs, Play, begun, shown
 
 from dragoman.dialect.message import notification, update_of
+from tests.dialect.v2.client_play import Outs, Play, begun, shown
 from tests.every import every
 from tests.interop.judges import Sent, refused_by_python
 

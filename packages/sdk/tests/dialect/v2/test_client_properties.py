@@ -10,9 +10,9 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.dialect.v2.client_play import Play, begun, deviations, judged
 
 from dragoman.dialect.message import Message, update_of
+from tests.dialect.v2.client_play import Play, begun, deviations, judged
 
 CLIENT = """
 initialize session/new session/prompt session/resume session/close session/list session/set_config_option

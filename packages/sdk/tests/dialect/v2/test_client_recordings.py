@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
-from tests.dialect.v2.client_play import Play, deviations, judged, refused_by_typescript
 
 from dragoman.dialect import Message
 from dragoman.dialect.message import Object, as_list, as_object, decode, request, update_of, with_params
+from tests.dialect.v2.client_play import Play, deviations, judged, refused_by_typescript
 from tests.every import every
 from tests.interop.judges import Sent
 from tests.interop.programs import needs_node

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.v2.client_play import Play, begun, shown
 
 from dragoman.dialect.message import Message, notification, update_of
+from tests.dialect.v2.client_play import Play, begun, shown
 from tests.every import every
 
 MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "do", "name": "Do"}]}

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
-from tests.dialect.v2.client_play import deviations, judged
 
 from dragoman.dialect import EdgeSettings, Ledger, Message
 from dragoman.dialect.message import Object, answer, decode, notification, request, update_of
 from dragoman.dialect.v2 import V2Agent, V2Client
+from tests.dialect.v2.client_play import deviations, judged
 from tests.every import every
 from tests.interop.recordings import ELSEWHERE, Conversation, conversations
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.dialect.v2.to_v2.judge import Notes, make_writer
 
 from dragoman.dialect.v2.to_v1 import config as commands_in_v1
 from dragoman.dialect.v2.to_v1 import config as config_in_v1
@@ -15,6 +14,7 @@ from dragoman.dialect.v2.to_v1 import tool_calls as calls_in_v1
 from dragoman.dialect.v2.to_v2 import config, updates
 from dragoman.dialect.v2.to_v2.content import block
 from dragoman.dialect.v2.to_v2.tool_call import tool_call
+from tests.dialect.v2.to_v2.judge import Notes, make_writer
 
 texts = st.text(max_size=6)
 words = st.text("abc-_", min_size=1, max_size=4)

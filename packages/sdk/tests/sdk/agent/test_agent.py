@@ -10,9 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.runtime.raw import notification, request, until
-from tests.sdk.ends import INITIALIZE, RawClient, raw_client
-from tests.sdk.table import AGENT, SECRET, Example
 
 import dragoman
 from dragoman import Agent, Client, ClientHandle, Turn, blocking
@@ -21,6 +18,9 @@ from dragoman.schema.codec import write
 from dragoman.schema.v1.methods import METHODS
 from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from dragoman.sdk.handlers import Hook
+from tests.runtime.raw import notification, request, until
+from tests.sdk.ends import INITIALIZE, RawClient, raw_client
+from tests.sdk.table import AGENT, SECRET, Example
 
 # What the link itself deals with, and what belongs to proxies alone.
 NOT_HOOKED = {"$/cancel_request"}

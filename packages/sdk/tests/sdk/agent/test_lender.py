@@ -6,9 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.runtime.clock import virtually
-from tests.runtime.raw import result, until
-from tests.sdk.ends import EVERYTHING, cancel, raw_client
 
 from dragoman import Agent, Client, Limits, Terminal, Turn, connect
 from dragoman.errors import BadAnswer, CallFailed, CallTimeout, ErrorAnswer
@@ -29,6 +26,9 @@ from dragoman.schema.v1 import (
     WaitForTerminalExitResponse,
     WriteTextFileRequest,
 )
+from tests.runtime.clock import virtually
+from tests.runtime.raw import result, until
+from tests.sdk.ends import EVERYTHING, cancel, raw_client
 
 
 def agent_of(body: Any) -> Agent:

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from tests.runtime.raw import request
-from tests.sdk.ends import raw_client
 
 from dragoman import Agent, Client, connect
 from dragoman.schema.v1 import AuthMethod, AuthMethodAgent, AuthMethodTerminal
+from tests.runtime.raw import request
+from tests.sdk.ends import raw_client
 
 
 async def offered(agent: Agent, capabilities: Any = None) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.runtime.raw import request
-from tests.sdk.ends import raw_client
 
 from dragoman import Agent, Turn
 from dragoman.schema.v1 import PromptResponse, Usage
+from tests.runtime.raw import request
+from tests.sdk.ends import raw_client
 
 
 def counting() -> Agent:

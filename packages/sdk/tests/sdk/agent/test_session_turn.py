@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.runtime.raw import notification, request, until
-from tests.sdk.ends import raw_agent, raw_client
-
 from dragoman import Agent, Client, Turn, connect
 from dragoman.schema.v1 import (
     EmbeddedResource,
@@ -18,6 +15,8 @@ from dragoman.schema.v1 import (
     TextContent,
     TextResourceContents,
 )
+from tests.runtime.raw import notification, request, until
+from tests.sdk.ends import raw_agent, raw_client
 
 
 async def test_text_and_resources_are_taken_from_the_blocks() -> None:

@@ -7,9 +7,6 @@ import json
 from typing import Any
 
 import pytest
-from tests.runtime.clock import virtually
-from tests.runtime.raw import notification, request
-from tests.sdk.ends import INITIALIZE, NEW, chunk, prompt, raw_client, text_of
 
 from dragoman import Agent, AgentSession, Client, ClientHandle, Turn, connect
 from dragoman.errors import CallFailed
@@ -21,6 +18,9 @@ from dragoman.schema.v1 import (
     NewSessionResponse,
     SessionNotification,
 )
+from tests.runtime.clock import virtually
+from tests.runtime.raw import notification, request
+from tests.sdk.ends import INITIALIZE, NEW, chunk, prompt, raw_client, text_of
 
 
 def echoing(**options: Any) -> Agent:

@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.runtime.raw import request, until
-from tests.sdk.ends import RawClient, raw_client
 
 from dragoman import Agent, Turn
 from dragoman.errors import InvalidValue, LinkClosed
 from dragoman.runtime.outbox import FLUSH_AT
 from dragoman.schema.v1 import AvailableCommand, PlanEntry, TextContent, ToolCallProgress
 from dragoman.sdk.agent.speaker import SLICE, text_frame
+from tests.runtime.raw import request, until
+from tests.sdk.ends import RawClient, raw_client
 
 
 async def said(body: Any, capabilities: Any = None) -> list[Any]:

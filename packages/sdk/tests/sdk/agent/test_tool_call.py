@@ -6,9 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.runtime.clock import virtually
-from tests.runtime.raw import result
-from tests.sdk.ends import RawClient, cancel, prompt, raw_client
 
 from dragoman import Agent, Client, Turn, connect
 from dragoman.errors import ErrorAnswer
@@ -21,6 +18,9 @@ from dragoman.schema.v1 import (
     ToolCallUpdate,
 )
 from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
+from tests.runtime.clock import virtually
+from tests.runtime.raw import result
+from tests.sdk.ends import RawClient, cancel, prompt, raw_client
 
 
 def statuses(client: RawClient, session: str, call_id: str = "t") -> list[Any]:

@@ -7,13 +7,13 @@ import logging
 from typing import Any
 
 import pytest
-from tests.runtime.raw import cancel_request, request
-from tests.sdk.agent.turn_agents import agent_of, stop_reason
-from tests.sdk.ends import cancel, prompt, raw_client
 
 from dragoman import Turn
 from dragoman.errors import ErrorAnswer, TurnOver
 from dragoman.schema.v1 import PromptResponse, Usage
+from tests.runtime.raw import cancel_request, request
+from tests.sdk.agent.turn_agents import agent_of, stop_reason
+from tests.sdk.ends import cancel, prompt, raw_client
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.runtime.clock import virtually
-from tests.runtime.raw import cancel_request, notification
-from tests.sdk.agent.turn_agents import Body, agent_of, stop_reason
-from tests.sdk.ends import cancel, prompt, raw_client
 
 from dragoman import Limits, Turn
 from dragoman.errors import ErrorAnswer, TurnOver
 from dragoman.schema.v1 import PromptResponse
+from tests.runtime.clock import virtually
+from tests.runtime.raw import cancel_request, notification
+from tests.sdk.agent.turn_agents import Body, agent_of, stop_reason
+from tests.sdk.ends import cancel, prompt, raw_client
 
 # What a handler may do when it is cancelled.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tests.sdk.ends import RawClient
-
 from dragoman import Agent, Turn
+from tests.sdk.ends import RawClient
 
 Body = Callable[[Turn], Awaitable[Any]]
 

@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 from msgspec import Raw
-from tests.runtime.clock import virtually
-from tests.runtime.raw import result, until
-from tests.sdk.ends import raw_agent
 
 from dragoman import Agent, Client, Turn, connect
 from dragoman.errors import CallFailed, CallTimeout, NotAdvertised
@@ -26,6 +23,9 @@ from dragoman.schema.v1 import (
     SessionMode,
     SessionModeState,
 )
+from tests.runtime.clock import virtually
+from tests.runtime.raw import result, until
+from tests.sdk.ends import raw_agent
 
 
 async def test_extensions_are_plain_data_in_both_directions() -> None:

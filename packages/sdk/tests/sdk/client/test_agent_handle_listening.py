@@ -6,10 +6,10 @@ import asyncio
 from contextlib import aclosing
 
 import pytest
-from tests.sdk.ends import chunk, raw_agent, text_of
 
 from dragoman.errors import LocalMistake
 from dragoman.testing import ScriptedAgent, talking_to
+from tests.sdk.ends import chunk, raw_agent, text_of
 
 
 async def test_words_after_the_answer_are_waited_for() -> None:

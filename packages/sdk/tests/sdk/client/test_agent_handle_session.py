@@ -6,8 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.runtime.raw import notification, result, until
-from tests.sdk.ends import chunk, permission, raw_agent, text_of
 
 from dragoman import Agent, Client, Turn, connect
 from dragoman.errors import CallFailed, LocalMistake, NotAdvertised
@@ -21,6 +19,8 @@ from dragoman.schema.v1 import (
 )
 from dragoman.sdk.client import agent_handle
 from dragoman.sdk.client.side import ClientSide
+from tests.runtime.raw import notification, result, until
+from tests.sdk.ends import chunk, permission, raw_agent, text_of
 
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
 

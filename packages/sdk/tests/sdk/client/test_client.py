@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.runtime.raw import notification, request, until
-from tests.sdk.ends import RawAgent, raw_agent
-from tests.sdk.table import CLIENT, SECRET, Example
 
 from dragoman import AgentHandle, Client
 from dragoman.schema.codec import write
 from dragoman.schema.v1.methods import METHODS
 from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from dragoman.sdk.handlers import Hook
+from tests.runtime.raw import notification, request, until
+from tests.sdk.ends import RawAgent, raw_agent
+from tests.sdk.table import CLIENT, SECRET, Example
 
 NOT_HOOKED = {"$/cancel_request"}
 HOOKS = {hook.method: name for name, hook in vars(Client).items() if isinstance(hook, Hook)}

@@ -6,13 +6,13 @@ import asyncio
 import gc
 
 import pytest
-from tests.runtime.clock import virtually
-from tests.runtime.raw import cancel_request, notification, request, result, until
-from tests.sdk.ends import RawAgent, chunk, raw_agent, text_of
 
 from dragoman import Agent, AgentHandle, Client, Limits, Session, Turn, connect
 from dragoman.errors import BadAnswer, CallFailed, LinkClosed, LocalMistake, SilenceTimeout
 from dragoman.schema.v1 import RequestPermissionRequest, RequestPermissionResponse, SessionNotification
+from tests.runtime.clock import virtually
+from tests.runtime.raw import cancel_request, notification, request, result, until
+from tests.sdk.ends import RawAgent, chunk, raw_agent, text_of
 
 END = {"stopReason": "end_turn"}
 

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.runtime.raw import result
-from tests.sdk.ends import RawAgent, chunk, raw_agent, text_of
 
 from dragoman import Agent, Session, Turn, blocking, connect
 from dragoman.errors import LocalMistake
 from dragoman.schema.v1 import AgentMessageChunk, SessionUpdate
+from tests.runtime.raw import result
+from tests.sdk.ends import RawAgent, chunk, raw_agent, text_of
 
 END = {"stopReason": "end_turn"}
 WORDS = ["Grüße, ", "“quoted” ", "文件 ", "😀 ", "plain\n"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.sdk.ends import raw_agent
 
 from dragoman import Agent, Turn, connect
 from dragoman.errors import NotAdvertised
@@ -15,6 +14,7 @@ from dragoman.schema.v1 import (
     ResourceLink,
     TextResourceContents,
 )
+from tests.sdk.ends import raw_agent
 
 RICHER: dict[str, ContentBlock] = {
     "image": ImageContent(data="aGk=", mime_type="image/png"),

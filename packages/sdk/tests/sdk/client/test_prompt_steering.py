@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 from typing import Any, get_args
 
 import pytest
-from tests.runtime.clock import virtually
-from tests.runtime.raw import RawEnd, until
 
 from dragoman import Agent, Session, Turn, connect
 from dragoman.errors import CallFailed, LocalMistake
 from dragoman.schema.steering import SteerOutcome
 from dragoman.transport.memory import memory_pair
+from tests.runtime.clock import virtually
+from tests.runtime.raw import RawEnd, until
 from tests.steerable_agent import Kind, SteerableAgent
 
 KINDS = get_args(Kind)

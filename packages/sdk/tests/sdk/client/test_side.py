@@ -7,8 +7,6 @@ import logging
 from typing import Any
 
 import pytest
-from tests.runtime.raw import cancel_request, notification, request, result
-from tests.sdk.ends import chunk, permission, raw_agent, text_of
 
 from dragoman import Agent, AgentHandle, Client, Session, Turn, blocking, connect
 from dragoman.schema.v1 import (
@@ -17,6 +15,8 @@ from dragoman.schema.v1 import (
     SessionNotification,
     ToolCallUpdate,
 )
+from tests.runtime.raw import cancel_request, notification, request, result
+from tests.sdk.ends import chunk, permission, raw_agent, text_of
 
 END = {"stopReason": "end_turn"}
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.dialect.edges import frame
 
 from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out, Translator
 from dragoman.dialect.message import request
 from dragoman.sdk.interpreter.edge_host import LendingTransport
 from dragoman.transport.memory import memory_pair
 from dragoman_local.interpreter.request_lending import MOST_SESSIONS, MOST_WAITING, RequestLending
+from tests.dialect.edges import frame
 
 
 @pytest.fixture(autouse=True)

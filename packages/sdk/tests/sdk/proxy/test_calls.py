@@ -5,14 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.sdk.proxy.ends import (
-    Ends,
-    answer,
-    heard_before_the_mark,
-    note,
-    prompt,
-    request,
-)
 
 from dragoman import Proxy
 from dragoman.errors import CallFailed, CallTimeout, LinkClosed
@@ -21,6 +13,14 @@ from dragoman.schema.v1 import (
     PromptResponse,
     ReadTextFileRequest,
     ReadTextFileResponse,
+)
+from tests.sdk.proxy.ends import (
+    Ends,
+    answer,
+    heard_before_the_mark,
+    note,
+    prompt,
+    request,
 )
 
 

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.sdk.proxy.ends import End, answer, chunk, line, note, prompt, request
 
 from dragoman import Agent, Conductor, Proxy, Turn, connect, serving
 from dragoman.errors import CallFailed, ErrorAnswer
@@ -28,6 +27,7 @@ from dragoman.schema.v1 import (
 )
 from dragoman.transport.memory import memory_pair
 from tests.forks import forked
+from tests.sdk.proxy.ends import End, answer, chunk, line, note, prompt, request
 
 INITIALIZE = request(0, "initialize", protocolVersion=1, clientCapabilities={})
 

@@ -9,6 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from dragoman import Proxy
+from dragoman.schema.v1 import (
+    AgentThoughtChunk,
+    PromptRequest,
+    SessionNotification,
+    TextContent,
+)
 from tests.sdk.proxy.ends import (
     MARK,
     Ends,
@@ -21,14 +29,6 @@ from tests.sdk.proxy.ends import (
     request,
     unchanged,
     unchanged_later,
-)
-
-from dragoman import Proxy
-from dragoman.schema.v1 import (
-    AgentThoughtChunk,
-    PromptRequest,
-    SessionNotification,
-    TextContent,
 )
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

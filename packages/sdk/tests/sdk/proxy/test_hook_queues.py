@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from dragoman import Limits, Proxy
+from dragoman.schema.v1 import (
+    PromptRequest,
+)
 from tests.sdk.proxy.ends import (
     Ends,
     Slow,
@@ -15,11 +19,6 @@ from tests.sdk.proxy.ends import (
     prompt,
     request,
     unchanged_later,
-)
-
-from dragoman import Limits, Proxy
-from dragoman.schema.v1 import (
-    PromptRequest,
 )
 
 

@@ -6,17 +6,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.sdk.proxy.ends import (
-    Ends,
-    answer,
-    chunk,
-    heard_before_the_mark,
-    line,
-    note,
-    prompt,
-    request,
-    unchanged,
-)
 
 from dragoman import Proxy
 from dragoman.errors import ErrorAnswer
@@ -27,6 +16,17 @@ from dragoman.schema.v1 import (
     ReadTextFileResponse,
     SessionNotification,
     WriteTextFileRequest,
+)
+from tests.sdk.proxy.ends import (
+    Ends,
+    answer,
+    chunk,
+    heard_before_the_mark,
+    line,
+    note,
+    prompt,
+    request,
+    unchanged,
 )
 
 

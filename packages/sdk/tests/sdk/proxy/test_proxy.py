@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from tests.sdk.proxy.ends import Ends, prompt
 
 from dragoman import Agent, Proxy, Turn, connect, serving
 from dragoman.errors import LocalMistake
 from dragoman.schema.v1 import AgentMessageChunk, PromptRequest, SessionNotification, TextContent
 from dragoman.transport.memory import memory_pair
 from tests.every import every
+from tests.sdk.proxy.ends import Ends, prompt
 
 
 def echo() -> Agent:

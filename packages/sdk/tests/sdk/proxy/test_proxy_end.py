@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
+from dragoman import Proxy
 from tests.sdk.proxy.ends import (
     Ends,
     Slow,
@@ -14,8 +15,6 @@ from tests.sdk.proxy.ends import (
     request,
     unchanged_later,
 )
-
-from dragoman import Proxy
 
 
 async def test_when_the_agent_ends_everybody_who_waits_gets_an_error_and_then_the_end() -> None:

@@ -9,14 +9,14 @@ import sys
 from typing import Any
 
 import pytest
-from tests.sdk.proxy.ends import End, Slow, answer, prompt, request
-from tests.transport.programs import alive, eventually, python
 
 from dragoman import Limits, Proxy, connect, serving
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.testing import RawPeer
 from dragoman.transport.memory import memory_pair
 from tests.forks import forked
+from tests.sdk.proxy.ends import End, Slow, answer, prompt, request
+from tests.transport.programs import alive, eventually, python
 
 pytestmark = pytest.mark.bound(20)
 

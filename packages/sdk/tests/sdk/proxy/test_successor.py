@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
-from tests.sdk.proxy.ends import End, Slow, answer, chunk, line, note, prompt, request
 
 from dragoman import Proxy, serving
 from dragoman.schema.v1 import PromptRequest, ReadTextFileResponse, TextContent
 from dragoman.transport.memory import memory_pair
+from tests.sdk.proxy.ends import End, Slow, answer, chunk, line, note, prompt, request
 
 GREETING = request("g", "proxy/initialize", protocolVersion=1)
 

@@ -6,12 +6,11 @@ import asyncio
 import json
 from collections.abc import Callable
 
-from tests.sdk.resumption.model import Hub, Line, Message, frame
-
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair
 from dragoman.wire.glance import lines_of
+from tests.sdk.resumption.model import Hub, Line, Message, frame
 
 
 class Server:

@@ -6,9 +6,8 @@ import json
 from collections import deque
 from typing import Any
 
-from tests.sdk.resumption.model import Hub, Line, Message, frame
-
 from dragoman.sdk.resumption.resumption import Resumption
+from tests.sdk.resumption.model import Hub, Line, Message, frame
 
 SESSION: Message = {"cwd": "/tmp", "mcpServers": []}
 

@@ -8,6 +8,7 @@ from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tests.sdk.resumption.model import Entry, Hub
 from tests.sdk.resumption.table import SESSION, Table
 

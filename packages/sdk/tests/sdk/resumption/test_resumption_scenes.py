@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from tests.sdk.resumption.model import Hub, Message, frame, mark_of
-from tests.sdk.resumption.table import SESSION, Table
 
 from dragoman.sdk.resumption.resumption import Resumption
+from tests.sdk.resumption.model import Hub, Message, frame, mark_of
+from tests.sdk.resumption.table import SESSION, Table
 
 
 def begun() -> Table:

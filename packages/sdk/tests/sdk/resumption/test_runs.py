@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.sdk.resumption.model import frame
-from tests.sdk.resumption.test_resumption_scenes import introduced
 
 from dragoman.sdk.resumption.resumption import Resumption
 from dragoman.sdk.resumption.runs import remove_marks
 from tests.every import every
+from tests.sdk.resumption.model import frame
+from tests.sdk.resumption.test_resumption_scenes import introduced
 
 
 def update(session: str, cursor: str, text: str = "x", **meta: Any) -> bytes:

@@ -8,9 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.sdk.resumption.model import Hub, Message, frame
-from tests.sdk.resumption.model_hub_server import Server
-from tests.sdk.resumption.table import SESSION
 
 from dragoman import connect
 from dragoman.errors import LinkClosed, LocalMistake
@@ -22,6 +19,9 @@ from dragoman.transport.memory import memory_pair
 from dragoman_hub.api.endpoint import AcpEndpoint
 from dragoman_hub.api.listener import open_listener, open_socket
 from dragoman_hub.gate.admission import Admission, Grant, hash_token, local_hosts, new_token
+from tests.sdk.resumption.model import Hub, Message, frame
+from tests.sdk.resumption.model_hub_server import Server
+from tests.sdk.resumption.table import SESSION
 
 TOKEN = new_token()
 

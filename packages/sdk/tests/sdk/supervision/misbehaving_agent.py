@@ -24,8 +24,6 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.sdk.supervision.lives import AT_ONCE
-
 from dragoman import Client, Limits, supervised
 from dragoman.errors import DragomanError
 from dragoman.schema.v1 import (
@@ -42,6 +40,7 @@ from dragoman.testing import FAULTS, ScriptedAgent, Variant, faulty
 from dragoman.testing.pace import deadline
 from dragoman.transport.owned_tree import owned_trees
 from tests.forks import forked
+from tests.sdk.supervision.lives import AT_ONCE
 
 STORY = """
 agent shaky

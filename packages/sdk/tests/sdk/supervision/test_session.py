@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.sdk.supervision.lives import QUICK, Heard, program, script
 
 from dragoman import supervised
 from dragoman.errors import PeerDied
+from tests.sdk.supervision.lives import QUICK, Heard, program, script
 
 KEEPER = """
 import os

@@ -7,12 +7,12 @@ This plays some points for each way to fail; run `misbehaving` as a script for a
 from __future__ import annotations
 
 import pytest
-from tests.sdk.supervision.misbehaving_agent import WAYS, meet_all, variants
-from tests.transport.programs import eventually
 
 from dragoman import errors
 from dragoman.testing.faults import HARMLESS
 from dragoman.transport.owned_tree import owned_trees
+from tests.sdk.supervision.misbehaving_agent import WAYS, meet_all, variants
+from tests.transport.programs import eventually
 
 EVERY = 26
 """In a usual run one point of each way is tried; they differ from way to way, so that each has its turn."""

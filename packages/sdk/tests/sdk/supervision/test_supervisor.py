@@ -9,9 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.sdk.ends import text_of
-from tests.sdk.supervision.lives import AT_ONCE, QUICK, Heard, lives, script
-from tests.transport.programs import alive, eventually
 
 from dragoman import Agent, Turn, supervised
 from dragoman.errors import (
@@ -29,6 +26,9 @@ from dragoman.errors import (
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from dragoman.testing.pace import patience
+from tests.sdk.ends import text_of
+from tests.sdk.supervision.lives import AT_ONCE, QUICK, Heard, lives, script
+from tests.transport.programs import alive, eventually
 
 GOOD = "agent good\non prompt wait\n  say begun\n  until cancelled\non prompt\n  say hello"
 

@@ -1,11 +1,10 @@
 from typing import Any
 
-from tests.testing.models.client import post, send, written
-
 from dragoman.testing.models import TokenUsage, call, fail, say, scripted_model, think, turn
 from dragoman.testing.models.gemini import error_of
 from dragoman.testing.models.requests import Image
 from dragoman.testing.models.turns import FailStep
+from tests.testing.models.client import post, send, written
 
 WHOLE = "/v1beta/models/small:generateContent"
 STREAM = "/v1beta/models/small:streamGenerateContent?alt=sse"

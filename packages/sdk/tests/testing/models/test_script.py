@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-from tests.testing.models.client import asked, post, said
 
 from dragoman.testing.models import ModelRequest, ModelScript, TokenUsage, scripted_model, turn
 from dragoman.testing.models.turns import (
@@ -21,6 +20,7 @@ from dragoman.testing.models.turns import (
 )
 from dragoman.testing.script.statements import ScriptError
 from tests.every import every
+from tests.testing.models.client import asked, post, said
 
 WHOLE = """
     model small large

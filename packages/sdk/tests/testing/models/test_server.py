@@ -1,7 +1,6 @@
 import asyncio
 
 import pytest
-from tests.testing.models.client import CHAT, MESSAGES, asked, opened, post, read, said, send, written
 
 from dragoman.testing.models import (
     ModelRequest,
@@ -20,6 +19,7 @@ from dragoman.testing.models import (
     scripted_model,
     turn,
 )
+from tests.testing.models.client import CHAT, MESSAGES, asked, opened, post, read, said, send, written
 
 STREAM = asked(stream=True)
 

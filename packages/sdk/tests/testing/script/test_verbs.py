@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.testing.script.script_turn import play
 
 from dragoman.testing import ScriptedAgent, ScriptedClient, ScriptError, ScriptFailed
 from dragoman.testing.script.verbs import VERBS
+from tests.testing.script.script_turn import play
 
 
 async def test_say_think_and_user_are_chunks() -> None:

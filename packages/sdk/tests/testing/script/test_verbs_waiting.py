@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from tests.testing.script.script_turn import play
 
 from dragoman.testing import ScriptedAgent, ScriptedClient, ScriptError
+from tests.testing.script.script_turn import play
 
 
 async def test_numbers_may_be_what_the_prompt_says() -> None:

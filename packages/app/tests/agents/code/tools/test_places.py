@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.code.coder_runs import Coder, Person, calls, coding, status
-from tests.kit.kit_agents import alive
 
 from dragoman import Client
 from dragoman.errors import ErrorAnswer
@@ -17,6 +15,8 @@ from dragoman.schema.v1 import ReadTextFileRequest, ReadTextFileResponse, Termin
 from dragoman.testing.models import ModelTurn, call, turn
 from dragoman_local.workspace.lent_files import TextBuffers
 from dragoman_local.workspace.workspace import Workspace
+from tests.agents.code.coder_runs import Coder, Person, calls, coding, status
+from tests.kit.kit_agents import alive
 
 pytestmark = pytest.mark.bound(30)
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.agents.code.coder_runs import coding
-from tests.review.local_inspector import rules_in_this_process
 
 from dragoman.testing.models import call, turn
+from tests.agents.code.coder_runs import coding
+from tests.review.local_inspector import rules_in_this_process
 
 __all__ = ["rules_in_this_process"]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dragoman.testing.models import call, turn
 from tests.agents.review.stories.quiet_stories import PRICES, SHOP
 from tests.agents.review.stories.stage import STANDS, Story, bug, is_second_look, refuted, reports
-
-from dragoman.testing.models import call, turn
 
 PAGES = """def page(items: list[int], number: int, size: int = 10) -> list[int]:
     first = (number - 1) * size

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.agents.review.stories.stage import Story, bug, refuted, reports
-
 from dragoman.testing.models import call, turn
+from tests.agents.review.stories.stage import Story, bug, refuted, reports
 
 PRICES = '''"""Prices."""
 

@@ -15,15 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.agents.review.ground import git
-from tests.agents.review.model_ground import is_second_look, verdict
-from tests.runtime.raw import request, result
-from tests.sdk.ends import RawClient, raw_client
-
 from dragoman.testing.models import ModelTurn, ScriptedModel, call, scripted_model, turn
 from dragoman_app.agents.code.config import CoderConfig
 from dragoman_app.agents.review.agent import review_agent
 from dragoman_app.agents.review.budget import ReviewBudget
+from tests.agents.review.ground import git
+from tests.agents.review.model_ground import is_second_look, verdict
+from tests.runtime.raw import request, result
+from tests.sdk.ends import RawClient, raw_client
 
 Row = tuple[str, str, int]
 """Severity, path and line of a finding, as the client is told."""

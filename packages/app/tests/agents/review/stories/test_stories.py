@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.agents.review.stories.bug_stories import BUG_STORIES
 from tests.agents.review.stories.hostile_stories import HOSTILE_STORIES
 from tests.agents.review.stories.quiet_stories import LOOKED, QUIET_STORIES

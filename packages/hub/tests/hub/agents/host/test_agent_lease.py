@@ -9,15 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.hub.agents.host.raw_hub import Journal, until_gone
-from tests.transport.programs import eventually
 
 from dragoman.errors import SpawnFailed
 from dragoman.testing.pace import deadline
 from dragoman.transport import tree
 from dragoman_hub.agents.host.agent_lease import GOES_ON, LOST, STOPPED
 from dragoman_hub.agents.host.hosted_agents import HostedAgent, find_hosted, host_agent
+from tests.hub.agents.host.raw_hub import Journal, until_gone
 from tests.together import SideBySide
+from tests.transport.programs import eventually
 
 pytestmark = [
     pytest.mark.bound(60),  # processes, on a machine that may be busy

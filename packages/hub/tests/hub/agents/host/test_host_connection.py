@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.hub.agents.host.raw_hub import Journal, a_socketpair
 
 from dragoman.errors import LinkClosed
 from dragoman_hub.agents.host import lease, records
 from dragoman_hub.agents.host.host_connection import HostedAgent
+from tests.hub.agents.host.raw_hub import Journal, a_socketpair
 
 
 class Scene:

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.hub.agents.host.raw_hub import Journal, RawHub, attach, raw_hub, round_trips, until_gone
 
 from dragoman.errors import LinkClosed, LocalMistake, SpawnFailed
 from dragoman_hub.agents.host import place, records
@@ -17,6 +16,7 @@ from dragoman_hub.agents.host.agent_host import ATTACHED
 from dragoman_hub.agents.host.host_connection import HostedAgent
 from dragoman_hub.agents.host.hosted_agents import find_hosted, host_agent
 from tests.house import children
+from tests.hub.agents.host.raw_hub import Journal, RawHub, attach, raw_hub, round_trips, until_gone
 
 # Each may start processes on a machine that is busy with other tests.
 pytestmark = pytest.mark.bound(30)

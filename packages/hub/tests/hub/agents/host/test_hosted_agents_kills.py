@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.hub.agents.host.raw_hub import Journal, attach, raw_hub, until_gone
 
 from dragoman_hub.agents.host import records
 from dragoman_hub.agents.host.hosted_agents import find_hosted
+from tests.hub.agents.host.raw_hub import Journal, attach, raw_hub, until_gone
 
 pytestmark = pytest.mark.bound(40)
 

@@ -1,10 +1,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.hub.agents.host.raw_hub import a_socketpair
 
 from dragoman_hub.agents.host import records
 from dragoman_hub.agents.host.records import SPACE, OutOfStep, Records
+from tests.hub.agents.host.raw_hub import a_socketpair
 
 Said = list[tuple[int, int, bytes]]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.transport.programs import BROOD, alive, eventually, shell
 
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport import tree
@@ -20,6 +19,7 @@ from dragoman.transport.owned_tree import OwnedTree
 from dragoman.transport.process import ChildTransport, spawn
 from dragoman_hub.agents.host import suspension
 from dragoman_hub.agents.host.suspension import Suspension
+from tests.transport.programs import BROOD, alive, eventually, shell
 
 pytestmark = [
     pytest.mark.bound(30),  # processes, on a machine that may be busy

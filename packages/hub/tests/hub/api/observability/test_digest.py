@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.hub.api.observability.fakes import answer, ask, note, prompt, update
 
 from dragoman_hub.api.observability.digest import (
     QuestionEntry,
@@ -21,6 +20,7 @@ from dragoman_hub.api.observability.digest import (
 )
 from dragoman_hub.api.observability.usage import AgentUsage, Cost, Tokens
 from dragoman_local.journal import Direction, Entry, StoredEntry
+from tests.hub.api.observability.fakes import answer, ask, note, prompt, update
 
 
 def read(entry: Entry, *, sequence: int = 5) -> StreamEvent | None:

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.hub.api.observability.strict import parse
 
 from dragoman import Agent, AgentHandle, Client, Turn, connect
 from dragoman.schema import v1
@@ -23,6 +22,7 @@ from dragoman_hub.engine.options import HubOptions
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.hub import Hub
 from dragoman_local.journal import MemoryJournal
+from tests.hub.api.observability.strict import parse
 
 
 @asynccontextmanager

@@ -7,11 +7,11 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.hub.api.observability.strict import parse
 
 from dragoman.errors import LocalMistake
 from dragoman_hub.api.observability.exposition import number, render
 from dragoman_hub.api.observability.meters import MOST_MEMBERS, OTHERS, Counter, Histogram, Meters
+from tests.hub.api.observability.strict import parse
 
 
 def test_counters_grow_by_ones_and_by_batches() -> None:

@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.hub.api.observability.fakes import ShownHub, answer, ask, live, note, prompt, update
-from tests.hub.api.observability.strict import Read, parse
 
 from dragoman.errors import JournalError
 from dragoman_hub.api.observability.observer import REASONS, Observer
 from dragoman_hub.api.observability.status import SeenAgent
 from dragoman_local.contracts import check_journal
 from dragoman_local.journal import Entry, Journal, MemoryJournal
+from tests.hub.api.observability.fakes import ShownHub, answer, ask, live, note, prompt, update
+from tests.hub.api.observability.strict import Read, parse
 
 
 async def read(observer: Observer) -> dict[str, Read]:

@@ -11,8 +11,6 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
-from tests.hub.api.observability import fakes
-from tests.hub.api.observability.collector import Collector
 
 from dragoman.errors import LocalMistake
 from dragoman_hub.api.observability.digest import ToolCallEntry
@@ -31,6 +29,8 @@ from dragoman_hub.api.observability.usage import Tokens
 from dragoman_hub.runner import _spans as hub_spans
 from dragoman_hub.settings import HubSettings
 from dragoman_local.journal import MemoryJournal
+from tests.hub.api.observability import fakes
+from tests.hub.api.observability.collector import Collector
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 

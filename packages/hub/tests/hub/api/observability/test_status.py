@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tests.hub.api.observability.fakes import ShownHub
-from tests.hub.api.observability.strict import parse
 
 from dragoman_hub.api.observability.hub_meters import HubMeters
 from dragoman_hub.api.observability.meters import Histogram
@@ -21,6 +19,8 @@ from dragoman_hub.api.observability.status import (
     status_of,
 )
 from dragoman_hub.api.observability.usage import AgentUsage, Cost, Tokens, UsageTotals
+from tests.hub.api.observability.fakes import ShownHub
+from tests.hub.api.observability.strict import parse
 
 
 def session(name: str, state: SessionState = "idle", **more: float) -> SeenSession:

@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.hub.api.observability.strict import parse
 
 from dragoman import Agent, Turn, connect
 from dragoman.dialect import EdgeSettings, Ledger
@@ -28,6 +27,7 @@ from dragoman_hub.engine.options import HubOptions
 from dragoman_hub.gate.admission import Admission, Grant, Scope, hash_token, local_hosts
 from dragoman_hub.hub import Hub
 from dragoman_local.journal import MemoryJournal
+from tests.hub.api.observability.strict import parse
 
 WATCHER: frozenset[Scope] = frozenset({"observe"})
 

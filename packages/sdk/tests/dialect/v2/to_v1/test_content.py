@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialect.v2.to_v1.told import Told
-
 from dragoman.dialect.v2.to_v1.content import block, blocks
+from tests.dialect.v2.to_v1.told import Told
 from tests.every import every
 
 TEXT = {"type": "text", "text": "hi"}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialect.v2.to_v1.told import Told
-
 from dragoman.dialect.shown_terminal import as_code_block
 from dragoman.dialect.v2.to_v1.diffs import diff, paths
 from dragoman.dialect.v2.to_v2.diff import git_patch
+from tests.dialect.v2.to_v1.told import Told
 from tests.every import every
 
 

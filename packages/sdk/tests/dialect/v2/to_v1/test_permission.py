@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialect.v2.to_v1.told import Told
-
 from dragoman.dialect.v2.to_v1.config import commands
 from dragoman.dialect.v2.to_v1.fields import fits, patched_meta
 from dragoman.dialect.v2.to_v1.permission import form, outcome, question, subject
 from dragoman.dialect.v2.to_v1.plans import entries, named_plan, plan_text
+from tests.dialect.v2.to_v1.told import Told
 from tests.every import every
 
 DIVE = {"name": "dive", "description": "down"}

@@ -6,7 +6,6 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.dialect.v2.to_v1.told import Told
 
 from dragoman.dialect.v2.to_v1 import config as config_in_v1
 from dragoman.dialect.v2.to_v1.content import block as block_in_v1
@@ -16,6 +15,7 @@ from dragoman.dialect.v2.to_v2.content import block as block_in_v2
 from dragoman.dialect.v2.to_v2.diff import diff as diff_in_v2
 from dragoman.dialect.v2.to_v2.diff import git_patch
 from dragoman.dialect.v2.to_v2.writer import V2Writer
+from tests.dialect.v2.to_v1.told import Told
 
 words = st.text(st.characters(codec="utf-8"), max_size=8)
 names = st.text("abcdé ", min_size=1, max_size=5)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.v2.to_v1.told import Told
 
 from dragoman.dialect.v2.to_v1.tool_calls import changes, contents, fallback_title, locations, terminals
+from tests.dialect.v2.to_v1.told import Told
 from tests.every import every
 
 

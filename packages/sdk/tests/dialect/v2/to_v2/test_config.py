@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialect.v2.to_v2.judge import is_v2, make_writer
-
 from dragoman.dialect.v2.to_v2.config import mode_option, option, options, values
 from dragoman.schema.v2 import SessionConfigOption
+from tests.dialect.v2.to_v2.judge import is_v2, make_writer
 from tests.every import every
 
 CHOICES = [{"value": "a", "name": "A", "description": "The first"}, {"value": "b", "name": "B"}]

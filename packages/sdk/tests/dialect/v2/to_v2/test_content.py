@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.dialect.v2.to_v2.judge import is_v2, make_writer
-
 from dragoman.dialect.v2.to_v2.content import block, blocks, uri
 from dragoman.schema.v2 import ContentBlock
+from tests.dialect.v2.to_v2.judge import is_v2, make_writer
 from tests.every import every
 
 FINE: list[dict[str, Any]] = [

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.dialect.v2.to_v2.judge import is_v2, make_writer
 
 from dragoman.dialect.v2.to_v2 import diff as module
 from dragoman.dialect.v2.to_v2.diff import diff, git_patch, quote
 from dragoman.schema.v2 import ToolCallContent
+from tests.dialect.v2.to_v2.judge import is_v2, make_writer
 from tests.every import every
 
 texts = st.lists(st.sampled_from(["a", "b", "c", "d", "e\r", "\x0c", "é"]), max_size=30).map("\n".join)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.dialect.v2.to_v2.judge import is_v2, make_writer
 
 from dragoman.dialect.v2.to_v2.updates import time, update
 from dragoman.schema.v2 import SessionUpdate
+from tests.dialect.v2.to_v2.judge import is_v2, make_writer
 from tests.every import every
 
 

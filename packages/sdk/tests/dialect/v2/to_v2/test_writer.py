@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from tests.dialect.v2.to_v2.judge import make_writer
-
 from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.dialect.v2 import V2Client
 from dragoman.dialect.v2.to_v2.ledger_notes import CHUNK_ID, WRONG
 from dragoman.dialect.v2.to_v2.writer import V2Writer, is_count, is_text
+from tests.dialect.v2.to_v2.judge import make_writer
 
 
 def test_what_is_noted_stands_in_the_ledger_of_the_edge() -> None:
