@@ -77,6 +77,9 @@ EARLY_SECONDS = 15.0
 says which session it is, and then neither would ever come.
 """
 
+UNCLAIMED, UNCLAIMED_BYTES = 16, 64 * 1024
+"""Answers that nobody waits for yet, and how large one may be to be kept."""
+
 UNKNOWN_NAMES = 1000
 """Names that are no sessions of ours and are remembered as such, so that the journal is not asked for each
 frame; of more, no agent speaks by mistake.
@@ -155,10 +158,11 @@ class AgentProcess:
         self._connection: Connection[asyncio.Future[Raw] | LiveSession] = Connection(first_id=randbits(50))
         self._receipts: deque[Receipt] = deque()
         self._kept_answers: dict[Id, tuple[int, Receipt] | None] = {}  # see `keep_answer`
+        self._unclaimed: dict[Id, tuple[bytes, Response | Failure, int]] = {}  # see `expect`
         self._invalid = InvalidFrames(agent) if invalid is None else invalid
         self._is_interpreted = is_interpreted
-        self._full: set[object] = set()  # whoever cannot take more now
-        self._lent: set[object] = set()  # those among them that count requests which we carry out
+        # Whoever cannot take more now, and those among them that count requests which we carry out.
+        self._full, self._lent = set[object](), set[object]()
         self._untaken: list[tuple[ByteBudget, int]] = []  # what its pipe has not taken, and who is charged
         self._refusals = Refusals(channel.taken_numbers)
         self._draining: asyncio.Task[None] | None = None
@@ -305,8 +309,10 @@ class AgentProcess:
             self.channel.forget(stream)
 
     def expect(self, request_id: int | str, session: LiveSession) -> None:
-        """The answer to this request belongs to the session."""
+        """The answer to this request belongs to the session. It may have come while that was opened."""
         self._connection.expect(request_id, "session/prompt", session)
+        if (early := self._unclaimed.pop(request_id, None)) is not None:
+            asyncio.get_running_loop().call_soon(self._on_answer, *early, Receipt(early[2]))
 
     def knows(self, own: str, process_id: int) -> bool:
         """Whether it can go on with a session that `process` knew last, by the id `own`."""
@@ -691,8 +697,12 @@ class AgentProcess:
 
     def _on_answer(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
         call = self._connection.take(answer.id)
-        if call is None:
-            return  # an answer that nobody waits for, such as one to a hub before this one
+        if call is None:  # it answers a hub before this one: perhaps a session that is not open yet
+            if len(frame) <= UNCLAIMED_BYTES:
+                self._unclaimed[answer.id] = (frame, answer, number)
+            if len(self._unclaimed) > UNCLAIMED:
+                del self._unclaimed[next(iter(self._unclaimed))]  # the oldest
+            return
         if isinstance(answer, Failure):
             answer = Failure(answer.id, self._stderr.secrets.cover_error(answer.error))
         waiting = call.context

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Held, staged
 
 from dragoman_local.journal import StreamInfo
 from dragoman_local.journal.memory import MemoryJournal
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import Held, staged
 
 
 class SlowJournal(MemoryJournal):
@@ -73,5 +74,34 @@ async def test_a_turn_goes_on_although_the_listing_is_behind(listed: str) -> Non
         again = await stage.client().begin()
         prompt = again.prompt(session, "wait", key="k")
         gate.open.set()
+        assert (await again.answer(prompt))["result"] == {"stopReason": "end_turn"}
+        assert gate.prompts == ["wait"]
+
+
+async def test_an_answer_that_comes_while_its_session_is_opened_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The listing is behind, so the session is opened by its client: meanwhile its agent ends the turn."""
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        client.prompt(session, "wait", key="k")
+        await gate.waiting.wait()
+        await stage.crash()
+        await stage.journal.describe(session, state="closed")
+        await stage.start()
+        kind, replay = type(stage.journal), stage.journal.replay
+
+        async def read_late(journal: object, *args: Any, **options: Any) -> AsyncIterator[Any]:
+            gate.open.set()
+            for _ in range(200):
+                await asyncio.sleep(0)
+            async for page in replay(*args, **options):
+                yield page
+
+        monkeypatch.setattr(kind, "replay", read_late)
+        again = await stage.client().begin()
+        prompt = again.prompt(session, "wait", key="k")
         assert (await again.answer(prompt))["result"] == {"stopReason": "end_turn"}
         assert gate.prompts == ["wait"]
