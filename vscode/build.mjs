@@ -9,7 +9,7 @@ import { join } from "node:path";
 
 const HERE = import.meta.dirname;
 const ROOT = join(HERE, "..");
-const WEB = join(ROOT, "web");
+const WEB = join(ROOT, "packages/hub/web");
 const STAGE = join(ROOT, "build", "vscode");
 const TESTS = join(ROOT, "build", "vscode-tests");
 const { build } = createRequire(join(WEB, "package.json"))("esbuild");

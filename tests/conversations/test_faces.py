@@ -44,7 +44,7 @@ from tests.journal.test_brief import records
 HERE = Path(__file__).parent
 STORIES = {path.stem: path for path in sorted((HERE.parent / "golden" / "faces").glob("*.json"))}
 NODE = shutil.which("node")
-ESBUILD = HERE.parents[1] / "web" / "node_modules" / "esbuild"
+ESBUILD = HERE.parents[1] / "packages/hub/web/node_modules/esbuild"
 
 every_story = pytest.mark.parametrize("name", STORIES)
 

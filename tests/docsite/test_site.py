@@ -106,7 +106,7 @@ def test_the_site_builds_and_a_link_of_a_finding_leads_to_its_rule() -> None:
     if (
         not (TOOLS / ".ready").exists()
         or shutil.which("node") is None
-        or not (ROOT / "web/node_modules").is_dir()
+        or not (ROOT / "packages/hub/web/node_modules").is_dir()
     ):
         pytest.skip("the tools of the site are not installed (make docs)")
     done = subprocess.run(

@@ -24,8 +24,8 @@ def node() -> list[str]:
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not installed")
-    if not (ROOT / "web" / "node_modules" / "esbuild").is_dir():
-        pytest.skip("the tools of the page are not installed (npm ci in web/)")
+    if not (ROOT / "packages/hub/web/node_modules/esbuild").is_dir():
+        pytest.skip("the tools of the page are not installed (npm ci in packages/hub/web)")
     if not (ROOT / "vscode").is_dir():
         pytest.skip("the extension is not part of this archive")
     for options in ([], ["--tests"]):

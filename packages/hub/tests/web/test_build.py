@@ -60,7 +60,7 @@ def test_nothing_stands_inline_and_nothing_comes_from_elsewhere() -> None:
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
 def test_the_logic_of_the_page_is_right() -> None:
     if not (WEB / "node_modules" / "esbuild").is_dir():
-        pytest.skip("the tools of the page are not installed (npm ci in web/)")
+        pytest.skip("the tools of the page are not installed (npm ci in packages/hub/web)")
     subprocess.run([str(NODE), "build.mjs", "--tests"], cwd=WEB, check=True, timeout=patience(60))
     done = subprocess.run(
         [str(NODE), "node_modules/.tests/all.mjs"],

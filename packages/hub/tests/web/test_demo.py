@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.timeout(240),
     pytest.mark.skipif(
         NODE is None or not (WEB / "node_modules" / "esbuild").is_dir(),
-        reason="the tools of the page are not installed (npm ci in web/)",
+        reason="the tools of the page are not installed (npm ci in packages/hub/web)",
     ),
 ]
 

@@ -268,7 +268,7 @@ def test_search_files_commands_and_the_way_out(visitor: Visitor, hub: RunningHub
 
 def test_there_are_no_barriers_on_a_full_screen(visitor: Visitor, hub: RunningHub) -> None:
     if not AXE.is_file():
-        pytest.skip("axe-core is not installed (npm ci in web/)")
+        pytest.skip("axe-core is not installed (npm ci in packages/hub/web)")
     page = visitor.start()
     send(page, "show")
     ended(page, 1)

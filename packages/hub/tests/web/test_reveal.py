@@ -85,7 +85,7 @@ def _is_sampled(code: int) -> bool:
 @pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_page_and_the_terminal_show_the_same_characters(is_whole: bool) -> None:
     if not (WEB / "node_modules" / "esbuild").is_dir():
-        pytest.skip("the tools of the page are not installed (npm ci in web/)")
+        pytest.skip("the tools of the page are not installed (npm ci in packages/hub/web)")
     texts = list(corpus(is_whole=is_whole))
     done = subprocess.run(
         [str(NODE), "--input-type=module", "--eval", SCRIPT],

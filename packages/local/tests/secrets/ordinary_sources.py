@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[4]
 PYTHON_PACKAGES = Path(sysconfig.get_paths()["purelib"])
-NODE_PACKAGES = ROOT / "web" / "node_modules"
+NODE_PACKAGES = ROOT / "packages/hub/web/node_modules"
 
 SHARES = {
     ".py": 12_000,
