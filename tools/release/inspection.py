@@ -13,9 +13,10 @@ from pathlib import Path
 UPPER_BOUND = re.compile(r"<|==")
 WANTED = (
     "dragoman/py.typed",
-    "dragoman/web/static/index.html",
-    "dragoman/cli/pages/run.md",
+    "dragoman_hub/web/static/index.html",
+    "dragoman_app/cli/pages/run.md",
 )
+PACKAGES = tuple(f"dragoman{box}/" for box in ("", "_local", "_check", "_review", "_hub", "_app"))
 LICENSES = ("LICENSE", "LICENSES/highlight.js.txt", "LICENSES/lit.txt")
 UNWANTED = re.compile(r"__pycache__|\.pyc$|node_modules|(^|/)\.venv|(^|/)\.git/")
 SOURCES = (
@@ -38,9 +39,9 @@ def inspect_wheel(wheel: Path, *, version: str) -> None:
     faults += [f"{name} is missing" for name in LICENSES if f"{information}/licenses/{name}" not in names]
     faults += [f"{name} does not belong there" for name in names if UNWANTED.search(name)]
     faults += [
-        f"{name} is not below dragoman"
+        f"{name} is in no package of ours"
         for name in names
-        if not name.startswith(("dragoman/", f"{information}/"))
+        if not name.startswith((*PACKAGES, f"{information}/"))
     ]
     if "dragoman = dragoman_app.cli:main" not in scripts:
         faults.append("there is no command dragoman")

@@ -107,7 +107,7 @@ def page_part(name: str, entry: dict[str, Any]) -> Part:
         ],
         "licenses": [{"license": {"id": entry["license"]}}],
         "purl": purl,
-        "properties": [{"name": "dragoman:bundled-in", "value": "dragoman/web/static"}],
+        "properties": [{"name": "dragoman:bundled-in", "value": "dragoman_hub/web/static"}],
     }
 
 
