@@ -36,7 +36,7 @@ SWITCH = "DRAGOMAN_LOOP_WATCH"
 LONGEST = 0.05
 """Seconds that one callback may take: others wait for it."""
 
-PACKAGES = ("dragoman", "dragoman_local", "dragoman_hub", "dragoman_app")
+PACKAGES = tuple(f"dragoman{box}" for box in ("", "_local", "_check", "_review", "_hub", "_app"))
 """Whose code is watched."""
 
 _LOOK_EVERY = 0.4
