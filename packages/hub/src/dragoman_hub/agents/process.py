@@ -308,9 +308,14 @@ class AgentProcess:
             self._closed_streams.discard(stream)
             self.channel.forget(stream)
 
-    def expect(self, request_id: int | str, session: LiveSession) -> None:
-        """The answer to this request belongs to the session. It may have come while that was opened."""
-        self._connection.expect(request_id, "session/prompt", session)
+    def expect(
+        self,
+        request_id: int | str,
+        waiting: LiveSession | asyncio.Future[Raw],
+        method: str = "session/prompt",
+    ) -> None:
+        """The answer to this request is for whoever waits. It may have come while a session was opened."""
+        self._connection.expect(request_id, method, waiting)
         if (early := self._unclaimed.pop(request_id, None)) is not None:
             asyncio.get_running_loop().call_soon(self._on_answer, *early, Receipt(early[2]))
 
@@ -362,7 +367,7 @@ class AgentProcess:
     def promise(self, number: int, method: str) -> asyncio.Future[Raw]:
         """The answer to a request that somebody else sends under this id."""
         future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
-        self._connection.expect(number, method, future)
+        self.expect(number, future, method)
         future.add_done_callback(lambda _: self._connection.take(number))
         if self.end is not None:
             future.set_exception(self.failure())

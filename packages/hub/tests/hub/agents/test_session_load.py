@@ -26,7 +26,7 @@ from dragoman_local.journal.memory import MemoryJournal
 from tests.conversations.slow_people import in_leaps, think
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.raw_agents import eventually
-from tests.hub.sessions.stage import Stage, Talker, staged
+from tests.hub.sessions.stage import Stage, Talker, read_late, staged
 
 OPTIONS = [{"optionId": "allow", "name": "Allow", "kind": "allow_once"}]
 ASKS: dict[str, dict[str, Any]] = {
@@ -152,6 +152,25 @@ async def test_a_load_that_ends_while_no_hub_is_there_is_taken_up_by_the_next(tm
         assert answer["result"] == {"stopReason": "end_turn"}
         assert (len(agent.answers), agent.loads) == (1, 1)
         assert again.texts() == ["0 ", "0 ", "1 "]
+
+
+async def test_a_load_that_ends_while_its_session_is_opened_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The listing is behind, so that the session is not opened at the start of the next hub."""
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    agent.may_answer.clear()
+    async with asked_while_loading(agent, tmp_path) as (stage, client, session):
+        client.allow(await client.asked())
+        await eventually(lambda: agent.answers)
+        await stage.crash()
+        await stage.journal.describe(session, state="closed")
+        await stage.start()
+        read_late(stage.journal, monkeypatch, agent.may_answer.set)
+        again = await come_back(stage, session, tmp_path)
+        answer = await again.answer(again.prompt(session, "say 2", key="k"))
+        assert answer["result"] == {"stopReason": "end_turn"}
+        assert (len(agent.answers), agent.loads) == (1, 1)
 
 
 def test_a_load_is_not_given_up_while_its_agent_waits_for_a_person(tmp_path: Path) -> None:

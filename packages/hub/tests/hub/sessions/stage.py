@@ -14,6 +14,8 @@ from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from itertools import count
 from typing import Any
 
+import pytest
+
 from dragoman import Agent
 from dragoman.errors import LinkClosed
 from dragoman.sdk.serve import serving
@@ -373,3 +375,17 @@ async def staged(
         yield stage
     finally:
         await stage.aclose()
+
+
+def read_late(journal: Journal, patch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) -> None:
+    """From here on the journal takes a while to read a stream, and `meanwhile` happens."""
+    replay = journal.replay
+
+    async def read(_: object, *args: Any, **options: Any) -> AsyncIterator[Any]:
+        meanwhile()
+        for _ in range(200):
+            await asyncio.sleep(0)
+        async for page in replay(*args, **options):
+            yield page
+
+    patch.setattr(type(journal), "replay", read)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from dragoman_local.journal import StreamInfo
 from dragoman_local.journal.memory import MemoryJournal
 from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Held, staged
+from tests.hub.sessions.stage import Held, read_late, staged
 
 
 class SlowJournal(MemoryJournal):
@@ -91,16 +90,7 @@ async def test_an_answer_that_comes_while_its_session_is_opened_is_not_lost(
         await stage.crash()
         await stage.journal.describe(session, state="closed")
         await stage.start()
-        kind, replay = type(stage.journal), stage.journal.replay
-
-        async def read_late(journal: object, *args: Any, **options: Any) -> AsyncIterator[Any]:
-            gate.open.set()
-            for _ in range(200):
-                await asyncio.sleep(0)
-            async for page in replay(*args, **options):
-                yield page
-
-        monkeypatch.setattr(kind, "replay", read_late)
+        read_late(stage.journal, monkeypatch, gate.open.set)
         again = await stage.client().begin()
         prompt = again.prompt(session, "wait", key="k")
         assert (await again.answer(prompt))["result"] == {"stopReason": "end_turn"}
