@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dragoman import version
 from tests.boxes import MAY_USE, PACKAGES, box_of, modules
 from tests.test_layers import imports_of
 
@@ -29,6 +30,10 @@ def test_no_box_imports_one_above_it() -> None:
         if (why := box_objection(module, found.module))
     ]
     assert found == []
+
+
+def test_the_source_knows_all_packages() -> None:
+    assert tuple(PACKAGES.values()) == version.PACKAGES
 
 
 def test_boxes_have_an_order() -> None:

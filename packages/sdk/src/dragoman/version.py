@@ -1,6 +1,10 @@
-"""The version of the distribution, in the one place where it is written; the build reads it from here.
+"""The version of the distribution and its packages, in the one place where they are written; the build reads
+the version from here.
 
 Reading it from the installed metadata would take longer than the first answer of an agent.
 """
 
 VERSION = "0.1.0"
+
+PACKAGES = ("dragoman", "dragoman_local", "dragoman_check", "dragoman_review", "dragoman_hub", "dragoman_app")
+"""What of ours has this version: a package for each box."""

@@ -10,18 +10,15 @@ import logging
 from datetime import UTC, datetime
 
 from dragoman.text.sanitize import sanitize
+from dragoman.version import PACKAGES
 
 SEVERITIES = {"DEBUG": 5, "INFO": 9, "WARNING": 13, "ERROR": 17, "CRITICAL": 21}
 """The numbers of OpenTelemetry's model of logs."""
 
 
-LOGGERS = tuple(f"dragoman{box}" for box in ("", "_local", "_check", "_review", "_hub", "_app"))
-"""Ours, above the loggers of all modules."""
-
-
 def log_only_to(handler: logging.Handler) -> None:
     """What our modules log goes to this handler, and nowhere else."""
-    for name in LOGGERS:
+    for name in PACKAGES:
         log = logging.getLogger(name)
         log.propagate = False
         log.addHandler(handler)

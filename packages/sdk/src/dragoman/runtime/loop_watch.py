@@ -28,6 +28,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from dragoman.version import PACKAGES
+
 log = logging.getLogger(__name__)
 
 SWITCH = "DRAGOMAN_LOOP_WATCH"
@@ -36,8 +38,6 @@ SWITCH = "DRAGOMAN_LOOP_WATCH"
 LONGEST = 0.05
 """Seconds that one callback may take: others wait for it."""
 
-PACKAGES = tuple(f"dragoman{box}" for box in ("", "_local", "_check", "_review", "_hub", "_app"))
-"""Whose code is watched."""
 
 _LOOK_EVERY = 0.4
 """Looks of the second thread, in parts of the longest time."""
@@ -177,8 +177,7 @@ def _place_of(frame: FrameType | None) -> str | None:
         file = frame.f_code.co_filename
         for folder in package_folders():
             if file.startswith(folder):
-                name = os.path.relpath(file, os.path.dirname(folder.rstrip(os.sep)))
-                return f"{name}:{frame.f_lineno} ({frame.f_code.co_qualname})"
+                return f"{os.path.relpath(file, folder + '..')}:{frame.f_lineno} ({frame.f_code.co_qualname})"
         if not _is_of_others(file):
             return None
         frame = frame.f_back
