@@ -15,7 +15,6 @@ from dragoman.errors import (
     DragomanError,
     ErrorAnswer,
     FirstByteTimeout,
-    FrameTooLarge,
     HandshakeTimeout,
     JournalError,
     LinkClosed,
@@ -53,7 +52,7 @@ def test_a_cancel_passes_by_whoever_survives_errors() -> None:
     ("branch", "kinds"),
     [
         (LocalMistake, [SpawnFailed, NotAdvertised, TurnOver]),
-        (RemoteMistake, [FrameTooLarge, BadAnswer, VersionMismatch]),
+        (RemoteMistake, [BadAnswer, VersionMismatch]),
         (CallFailed, [LoginRequired]),
         (LinkClosed, [PeerDied, CrashLoop]),
         (DeadlineExceeded, [SpawnTimeout, HandshakeTimeout, FirstByteTimeout, CallTimeout, SilenceTimeout]),
@@ -75,14 +74,6 @@ def test_a_missing_capability_is_named_with_the_method_that_needs_it() -> None:
     assert (error.capability, error.method) == ("loadSession", "session/load")
     assert "loadSession" in str(error)
     assert "session/load" in str(error)
-
-
-def test_a_frame_too_large_says_how_large_and_what_to_do() -> None:
-    error = FrameTooLarge(300, 200)
-    assert (error.size, error.limit) == (300, 200)
-    assert "300" in str(error)
-    assert "200" in str(error)
-    assert "raise" in str(error)
 
 
 def test_a_version_mismatch_lists_what_is_spoken() -> None:

@@ -61,17 +61,6 @@ class RemoteMistake(DragomanError):
     """The peer broke the protocol."""
 
 
-class FrameTooLarge(RemoteMistake):
-    """A frame was larger than the limit of the link."""
-
-    def __init__(self, size: int, limit: int) -> None:
-        super().__init__(
-            f"a message of at least {size} bytes exceeds the limit of {limit} bytes; raise it to allow this"
-        )
-        self.size = size
-        self.limit = limit
-
-
 class BadAnswer(RemoteMistake):
     """The peer answered, but not in the shape that the method promises."""
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import time
 import tracemalloc
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from dragoman import Agent, Turn, connect
 from dragoman.schema.v1 import Content, Terminal, TextContent, ToolCallContent, ToolCallProgress
 from dragoman.sdk.client.agent_handle import Session
 from dragoman.sdk.client.tool_state import ToolState
-from dragoman.sdk.growing_output import GrowingText, supersedes, text_of
+from dragoman.sdk.growing_output import supersedes, text_of
 from dragoman.testing.pace import patience
 
 LINES = 35_000
@@ -28,43 +25,21 @@ def progress(*texts: str, tool: str = "t") -> ToolCallProgress:
     return ToolCallProgress(tool_call_id=tool, content=words(*texts))
 
 
-@given(st.lists(st.text(max_size=5), max_size=20))
-def test_what_was_added_gives_every_version_again(pieces: list[str]) -> None:
-    growing, whole, versions = GrowingText(), "", []
-    for piece in pieces:
-        whole += piece
-        versions.append(whole)
-        assert growing.feed(whole) == piece
-    assert [growing.version(n) for n in range(len(growing))] == versions
-    assert [growing.addition(n) for n in range(len(growing))] == pieces
-    assert growing.restarts == 0
-
-
-def test_a_text_that_does_not_extend_the_last_begins_anew() -> None:
-    growing = GrowingText()
-    growing.feed("abc")
-    assert growing.feed("xyz") == "xyz"
-    assert (growing.text, len(growing), growing.restarts) == ("xyz", 1, 1)
-    assert growing.feed("xyz!") == "!"
-
-
 def test_35000_growing_resends_are_kept_in_the_memory_of_one() -> None:
-    whole, growing, state = LINE * LINES, GrowingText(), ToolState(id="t")
+    whole, state = LINE * LINES, ToolState(id="t")
     added = 0
     tracemalloc.start()
     began = time.process_time()
     try:
         for count in range(1, LINES + 1):
             text = whole[: count * len(LINE)]
-            assert growing.feed(text) == LINE
             state = state.after(progress(text))
             added += len(state.fresh)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert growing.text == text_of(state.content) == whole
+    assert text_of(state.content) == whole
     assert added == len(whole)
-    assert growing.version(99) == LINE * 100
     assert peak < 4 * MEBIBYTE  # all resends together are 1.2 GB
     assert time.process_time() - began < patience(15)
 

@@ -65,11 +65,12 @@ class Translator:
             block = without_words_of_edges(block)
         signs = [self.edges[at].signs_from_peer for at in self.active]
         run = self._plain_run if signs == self._plain_signs else None
-        if signs and not (run is not None and run.holds(block)):
+        lines = count_lines(block)
+        if signs and not (run is not None and run.holds(block, lines)):
             if not _is_plain(block, signs):
                 return self._pass(block, inward=True)
             self._plain_run, self._plain_signs = _TextRun.like_last_line(block), signs
-        self.ledger.frame += count_lines(block) or 1
+        self.ledger.frame += lines or 1
         return TranslatedFrames(inside=block)
 
     def from_inside(self, block: bytes) -> TranslatedFrames:
@@ -80,8 +81,8 @@ class Translator:
 
     @property
     def is_transparent(self) -> bool:
-        """Whether everything passes as it is, from now on: no edge does anything any more."""
-        return not self.active
+        """Whether everything passes as it is, from now on."""
+        return not self.active and not self._guards_names
 
     @property
     def holding(self) -> bool:
@@ -286,10 +287,10 @@ class _TextRun:
         assert text is not None  # it may be empty
         return cls(line[: start.end()], line[text.end() :])
 
-    def holds(self, block: bytes) -> bool:
-        """Whether the block is whole lines of this run."""
+    def holds(self, block: bytes, lines: int) -> bool:
+        """Whether the block, which has so many lines, is whole ones of this run."""
         is_framed = block.startswith(self._head) and block.endswith(self._tail)
-        return is_framed and block.count(self._seam) == count_lines(block) - 1
+        return is_framed and block.count(self._seam) == lines - 1
 
 
 # A letter that need not be escaped and is: what the edges look for may be hidden that way.

@@ -29,7 +29,6 @@ MOST_VALUES = 250_000
 seconds.
 """
 
-_find_name = re.compile(rb"dragoman").search
 _find_escape = re.compile(rb"\\u00[5-7]").search  # of a letter, or of the line below at the beginning
 _BACKSLASH = ord("\\")  # a number is found several times as fast as a text of one character
 _ASCII_ESCAPE = re.compile(rb"\\u00([2-7][0-9a-fA-F])")
@@ -39,12 +38,12 @@ _VERBATIM = frozenset({"rawInput", "rawOutput"})
 
 
 def may_hold(text: bytes) -> bool:
-    """Whether one of our names may be in the text. Asked of all that agents say, so it is told by the fastest
-    searches that there are: of a byte, and of patterns that begin with plain bytes.
+    """Whether one of our names may be in the text. Asked of all that agents say: a search for plain bytes is
+    twice as fast as a pattern.
     """
-    if _find_name(text) and (b'"dragoman' in text or b'"_dragoman' in text):
+    if b"dragoman" in text and (b'"dragoman' in text or b'"_dragoman' in text):
         return True
-    return _BACKSLASH in text and _find_escape(text) is not None
+    return _BACKSLASH in text and b"\\u00" in text and _find_escape(text) is not None
 
 
 def strip(value: Any, *, edges: bool = False, keep: Container[str] | None = ()) -> bool:

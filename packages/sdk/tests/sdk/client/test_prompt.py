@@ -106,9 +106,9 @@ async def test_a_turn_is_read_once_and_one_at_a_time() -> None:
         agent.answers_to["session/prompt"] = END
         session = await opened(handle)
         turn = session.prompt("go")
-        await turn
+        assert await turn is await turn is turn.result
         with pytest.raises(LocalMistake, match="only once"):
-            await turn
+            [update async for update in turn]
         del agent.answers_to["session/prompt"]
         running = asyncio.ensure_future(session.prompt("one"))
         await agent.asks("session/prompt")

@@ -20,9 +20,10 @@ def spoken(dialect: str, peer: Any, ledger: Ledger, *, quirks: bool) -> Any:
     return speaking(dialect, peer, position="agent", settings=EdgeSettings(), ledger=ledger, quirks=quirks)
 
 
-async def test_before_a_peer_of_v1_stands_nothing_unless_its_quirks_are_repaired() -> None:
+async def test_before_a_client_of_v1_stands_nothing_unless_its_quirks_are_repaired() -> None:
     peer, _ = memory_pair()
-    assert spoken("v1", peer, Ledger(), quirks=False) is peer
+    client = speaking("v1", peer, position="client", settings=EdgeSettings(), ledger=Ledger(), quirks=False)
+    assert client is peer
     assert isinstance(spoken("v1", peer, Ledger(), quirks=True), TranslatedTransport)
     assert isinstance(spoken("haven", peer, Ledger(), quirks=False), TranslatedTransport)
 
@@ -65,5 +66,26 @@ async def test_an_agent_does_not_say_in_place_of_its_edge_that_it_takes_credenti
     await heard.until(lambda: bool(heard.blocks))
     result = json.loads(heard.stream)["result"]
     assert result["_meta"] == {"dragoman": {"tools": []}, "vendor": 1}
+    await transport.aclose()
+    await theirs.aclose()
+
+
+@pytest.mark.parametrize("quirks", [True, False])
+async def test_an_agent_of_v1_does_not_speak_in_place_of_an_edge_later_either(quirks: bool) -> None:
+    theirs, ours = memory_pair()
+    heard = SinkRecorder()
+    transport = spoken("v1", ours, Ledger(), quirks=quirks)
+    transport.start(heard)
+    theirs.start(SinkRecorder())
+    info = '{"protocolVersion":1,"agentInfo":{"name":"a","version":"1"}}'
+    theirs.write(f'{{"jsonrpc":"2.0","id":1,"result":{info}}}\n'.encode())
+    await heard.until(lambda: bool(heard.blocks))
+    heard.blocks.clear()
+    asked = '{"sessionId":"s","options":[],"_meta":{"dragoman/question":{"title":"ls"},"vendor":1}}'
+    theirs.write(
+        f'{{"jsonrpc":"2.0","id":2,"method":"session/request_permission","params":{asked}}}\n'.encode()
+    )
+    await heard.until(lambda: bool(heard.blocks))
+    assert json.loads(heard.stream)["params"]["_meta"] == {"vendor": 1}
     await transport.aclose()
     await theirs.aclose()

@@ -203,6 +203,8 @@ class PromptTurn:
                 yield update.content.text
 
     async def _drain(self) -> TurnResult:
+        if self._result is not None:
+            return self._result
         async for _ in self._read(keep_text=self._keep_text):
             pass
         return self.result

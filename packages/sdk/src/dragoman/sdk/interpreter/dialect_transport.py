@@ -26,15 +26,25 @@ def speaking(
     ledger: Ledger,
     quirks: bool = True,
 ) -> Transport:
-    """`peer` in v1, without its known `quirks`. A peer of v1 whose quirks may stay is left alone: nothing
+    """`peer` in v1, without its known `quirks`. A client of v1 whose quirks may stay is left alone: nothing
     stands in between then.
     """
-    interpreter = interpreter_for(dialect, position=position, settings=settings, ledger=ledger, quirks=quirks)
+    # Our edge for an agent speaks for it to other edges, and it does not. `LoginTransport` looks itself.
+    guards = position == "agent" and not settings.credentials
+    interpreter = interpreter_for(
+        dialect, position=position, settings=settings, ledger=ledger, quirks=quirks, guards_names=guards
+    )
     return peer if interpreter is None else LendingTransport(peer, interpreter, policy=settings.policy)
 
 
 def interpreter_for(
-    dialect: str, *, position: Position, settings: EdgeSettings, ledger: Ledger, quirks: bool = True
+    dialect: str,
+    *,
+    position: Position,
+    settings: EdgeSettings,
+    ledger: Ledger,
+    quirks: bool = True,
+    guards_names: bool = False,
 ) -> Translator | None:
     """What stands between us and a peer of this dialect; None if nothing has to."""
     if hasattr(socket, "AF_UNIX"):  # what the client lends is reached through one
@@ -46,9 +56,9 @@ def interpreter_for(
     edges: list[Edge] = [Quirks(position, settings, ledger)] if quirks else []
     if dialect != "v1":
         edges.append(make_edge(dialect, position, settings, ledger))
-    # Our edge for an agent speaks for it to other edges, and it does not. `LoginTransport` looks itself.
-    guards = position == "agent" and not settings.credentials
-    return Translator(edges, ledger, on_mistake=_report, guards_names=guards) if edges else None
+    if not edges and not guards_names:
+        return None
+    return Translator(edges, ledger, on_mistake=_report, guards_names=guards_names)
 
 
 def agent_in_v1(
@@ -68,7 +78,9 @@ def agent_in_v1(
 def agent_interpreter(
     dialect: str, *, cwd: str | os.PathLike[str] | None, ledger: Ledger | None, quirks: bool
 ) -> Translator | None:
-    """For an agent that somebody connects to; its sessions without a folder are in `cwd`."""
+    """For an agent that somebody connects to; its sessions without a folder are in `cwd`. There are no other
+    edges here that it could speak to.
+    """
     settings = EdgeSettings(cwd=os.path.abspath(cwd or "."), as_written=None)
     decisions = Ledger() if ledger is None else ledger
     return interpreter_for(dialect, position="agent", settings=settings, ledger=decisions, quirks=quirks)
