@@ -47,7 +47,8 @@ def story(chance: random.Random, *, fragments: bool) -> tuple[bytes, list[str]]:
         if kind in ("ping", "pong"):
             wire += on_the_wire(Opcode.PING if kind == "ping" else Opcode.PONG, b"?")
         elif kind == "binary":
-            wire += on_the_wire(Opcode.BINARY, b"\x00\xff")
+            wire += on_the_wire(Opcode.BINARY, b"not\n", fin=False) + on_the_wire(Opcode.CONT, b"text\n")
+            wire += on_the_wire(Opcode.BINARY, b"nor this\n")
         elif kind == "empty":
             wire += on_the_wire(Opcode.TEXT, b"")
         elif kind == "fragments":
@@ -65,7 +66,7 @@ async def texts_of(connection: RunConnection) -> list[str]:
     found: list[str] = []
     while not found or found[-1] != END:
         message = await connection.recv()
-        found += message.removesuffix("\n").split("\n") if isinstance(message, str) else []
+        found += [message] if isinstance(message, str) else message.decode().removesuffix("\n").split("\n")
     return [text for text in found[:-1] if text]
 
 
@@ -85,14 +86,14 @@ async def test_any_cut_gives_the_same_messages(seed: int) -> None:
 async def test_many_small_messages_are_one_run() -> None:
     async with connected() as connection:
         connection.data_received(b"".join(on_the_wire(Opcode.TEXT, b"%d" % n) for n in range(1000)))
-        assert await connection.recv() == "".join(f"{n}\n" for n in range(1000))
+        assert await connection.recv() == b"".join(b"%d\n" % n for n in range(1000))
 
 
 async def test_a_run_has_no_blank_messages_and_no_newlines_inside_one() -> None:
     async with connected() as connection:
         said = (b"one", b"", b" \n ", b"t\nwo", b"\t", b"three")
         connection.data_received(b"".join(on_the_wire(Opcode.TEXT, message) for message in said))
-        assert await connection.recv() == "one\nt wo\nthree\n"
+        assert await connection.recv() == b"one\nt wo\nthree\n"
 
 
 async def test_a_run_that_is_no_text_ends_the_connection() -> None:

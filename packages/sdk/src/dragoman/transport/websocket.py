@@ -87,8 +87,9 @@ class _ClientStream:
             while True:
                 message = await connection.recv(decode=None)
                 if isinstance(message, str):
-                    text = message.encode()
-                    return MessageBatch(text) if self._by_run and text[-1:] == b"\n" else text
+                    return message.encode()
+                if self._by_run:
+                    return MessageBatch(message)
         except self._orderly:
             return None
 

@@ -19,7 +19,7 @@ from websockets.exceptions import (
     InvalidURI,
     WebSocketException,
 )
-from websockets.frames import Frame, Opcode
+from websockets.frames import DATA_OPCODES, Frame, Opcode
 from websockets.protocol import OPEN, Event
 
 from dragoman.errors import LinkClosed, LocalMistake
@@ -66,11 +66,14 @@ async def open_connection(
 
 
 class RunConnection(ClientConnection):
-    """For `connect(create_connection=…)`. What `recv` gives is several messages if it ends with a newline."""
+    """For `connect(create_connection=…)`. `recv` gives bytes for several messages, each with a newline, and a
+    text for a single one. A peer's binary message is a blank one.
+    """
 
     _ours = False  # whether we stand at the beginning of a frame, and look
     _rest = b""  # of a small message that is not whole yet
     _passing = 0  # bytes to come that belong to a frame which is not for us
+    _is_text = True  # the message whose fragments come
 
     def data_received(self, data: bytes) -> None:
         if self._ours:
@@ -83,8 +86,11 @@ class RunConnection(ClientConnection):
             self._ours = data.find(_END_OF_HANDSHAKE) == len(data) - len(_END_OF_HANDSHAKE)
 
     def process_event(self, event: Event) -> None:
-        if isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.CONT):
-            event = Frame(event.opcode, bytes(event.data).replace(b"\n", b" "), fin=event.fin)
+        if isinstance(event, Frame) and event.opcode in DATA_OPCODES:
+            is_first = event.opcode is not Opcode.CONT
+            self._is_text = event.opcode is Opcode.TEXT if is_first else self._is_text
+            data = bytes(event.data).replace(b"\n", b" ") if self._is_text else b""
+            event = Frame(Opcode.TEXT if is_first else Opcode.CONT, data, fin=event.fin)
         super().process_event(event)
 
     def _look(self, data: bytes) -> None:
@@ -135,7 +141,15 @@ class RunConnection(ClientConnection):
         # Whether a newline is inside one of them. To count them would take four times as long.
         if len(block) - len(block.replace(b"\n", b"")) > len(run):
             block = b"\n".join((*(message.replace(b"\n", b" ") for message in run), b""))
-        super().process_event(Frame(Opcode.TEXT, block))
+        # Whoever wants bytes would encode a text again. What is no UTF-8 ends the connection there.
+        super().process_event(Frame(Opcode.BINARY if _is_utf8(block) else Opcode.TEXT, block))
+
+
+def _is_utf8(block: bytes) -> bool:
+    try:
+        return block.isascii() or bool(block.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def _gather(data: bytes, at: int, run: list[bytes]) -> int:
