@@ -10,9 +10,9 @@ session is closed or nobody has asked for `KEPT_SECONDS`; of turns that have end
 A look that takes too long costs its turn `LOOK_SECONDS`, is not repeated for a while, and then tried again.
 
 A look can go on beside the turn: a file that was not seen before it changed is named in a note, and never
-counted as the session's own. Turns that begin or end at the same time in one folder share a look. A prompt in
-a folder of many files that is known from the turn before waits `PROMPT_SECONDS` for it, any other one
-`LOOK_SECONDS`. A folder on another machine is looked at there, and told of in the same way (`far_folder`).
+counted as the session's own. Turns that begin or end at the same time in one folder share a look. A prompt
+waits until the look is done or has met `MANY_FILES`, at most `LOOK_SECONDS`. A folder on another machine is
+looked at there, and told of in the same way (`far_folder`).
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ LOOK_SECONDS = 3.0
 """A turn waits so long for a look at its folder."""
 
 PROMPT_SECONDS = 0.025
-"""A prompt waits so long for a look at a folder of many files that was looked at before. Nobody who waits for
-the first word notices it.
-"""
+"""A prompt that waits for a look asks so often whether the folder has many files."""
 
-MANY_FILES = 2000
-"""From here on a folder has many files. A look at fewer of them is over before anybody notices it."""
+MANY_FILES = 500
+"""From here on a folder has many files, and the prompt does not wait for the look. A look at fewer is over
+before anybody who waits for the first word notices it.
+"""
 
 CLOSE_SECONDS = 1.0
 """How long looks and removals that are under way may take when the hub ends; the next one removes the
@@ -167,13 +167,11 @@ class TurnChanges:
         turn.stay = self._overlap.enter(turn.place, folders, turn.named)
         self._turns[session_id] = turn
         self._ended_turns.pop(session_id, None)
-        is_large = _is_large(self._base(turn.cwd))
-        look = self._ask_for_look(turn)
+        base, look = self._base(turn.cwd), self._ask_for_look(turn)
+        look.start.file_count = max(look.start.file_count, 0 if base is None else base.file_count)
         assert self._owner is not None
         turn.opening = self._owner.start(self._open(turn, last, look))
-        await asyncio.wait([turn.opening], timeout=PROMPT_SECONDS if is_large else LOOK_SECONDS)
-        if not (is_large or look.start.is_heeded):
-            await asyncio.wait([turn.opening])  # it is about to fail
+        await _wait_before_prompt(turn.opening, look.start)
         look.start.begin()
         self._make_room()
 
@@ -485,9 +483,15 @@ def _known_folder(place: str, folder: str) -> str:
     return (None if place else real_paths.get(folder)) or os.path.normpath(folder)
 
 
-def _is_large(base: FolderLook | None) -> bool:
-    """Whether a look that begins with this one may go on while the turn runs."""
-    return base is not None and base.file_count >= MANY_FILES
+async def _wait_before_prompt(opening: asyncio.Future[None], start: TurnStart) -> None:
+    """Until the look is done, or goes on beside the turn because the folder has many files."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + LOOK_SECONDS
+    await asyncio.wait([opening], timeout=PROMPT_SECONDS)
+    while not opening.done() and start.file_count < MANY_FILES:
+        if loop.time() >= end and start.is_heeded:
+            return
+        await asyncio.wait([opening], timeout=PROMPT_SECONDS)  # a look that does not begin fails by itself
 
 
 async def _close_result(looking: asyncio.Future[FolderLook]) -> None:

@@ -352,6 +352,32 @@ async def test_a_prompt_does_not_wait_for_a_look_at_a_large_folder_that_is_known
         assert any("old.txt" in note for note in told["notes"])
 
 
+async def test_a_prompt_does_not_wait_for_the_first_look_at_a_large_folder(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn_changes, "MANY_FILES", 2)
+    monkeypatch.setattr(turn_changes, "LOOK_SECONDS", 60)
+    (project / "inner").mkdir()
+    for name in ("a", "b", "c", "inner/old.txt"):  # a walk meets folders last
+        (project / name).write_text(name)
+    go_on = threading.Event()
+    read = PlainFolder._read_entry
+
+    def slow_read(self: PlainFolder, path: str, *more: Any, **flags: Any) -> Any:
+        assert path != "inner/old.txt" or go_on.wait(patience(20))
+        return read(self, path, *more, **flags)
+
+    monkeypatch.setattr(PlainFolder, "_read_entry", slow_read)
+    async with staged({"one": writer}, changes=True) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(project))
+        await do(client, session, "write inner/old.txt")
+        go_on.set()
+        told = await changed(client, session)
+        assert told["files"] == []
+        assert any("inner/old.txt" in note for note in told["notes"])
+
+
 async def test_a_slow_first_look_at_a_plain_folder_goes_on_beside_the_turn(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

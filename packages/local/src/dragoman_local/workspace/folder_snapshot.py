@@ -89,6 +89,8 @@ class PlainFolder:
                     capture.unknown.add(path)
                     continue
                 capture.entries[path] = entry
+                if start is not None:
+                    start.file_count += 1
                 if not entry.is_kept:
                     by_date.append(path)
         except OutOfTime:

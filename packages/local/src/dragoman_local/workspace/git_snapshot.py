@@ -90,6 +90,7 @@ class GitFolder:
         self._deadline = Deadline(settings.seconds, stop)
         self.kept_bytes = 0
         self._modes: dict[str, int] = {}  # of files that git has not stored as they are
+        self._index_count = 0  # entries of the user's index
         self._prepare()
         self._prepared_at = time.time_ns()
 
@@ -109,6 +110,7 @@ class GitFolder:
         """Whether the blobs that the index names are what the files hold, byte for byte."""
         try:
             index_entries = self._run("ls-files", "-v", "-z").split(b"\0")
+            self._index_count = len(index_entries)
             if any(entry[:1].islower() or entry[:1] == b"S" for entry in index_entries):
                 return False
             settings = run_git(
@@ -135,6 +137,7 @@ class GitFolder:
         """
         if start is not None:
             start.is_heeded = True
+            start.file_count += self._index_count
             if start.moment is not None and start.moment <= self._prepared_at:
                 # The agent may have told git of its work before we took the index for what was there.
                 note = f"{self.root}: the turn began before this look; changes here are not known"

@@ -108,6 +108,8 @@ class TurnStart:
         """Nanoseconds since 1970. From then on, what is found to have changed may be the agent's work."""
         self.is_heeded = False
         """Whether a look is under way that tells apart what changed since."""
+        self.file_count = 0
+        """Files that the look has met so far, or knows of."""
 
     def begin(self) -> None:
         if self.moment is None:
