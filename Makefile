@@ -12,7 +12,6 @@ WAITING := packages/hub/tests/cluster/test_scl.py packages/hub/tests/cluster/tes
 ARGS    ?=
 
 VENV    := .venv
-comma   := ,
 PY      := $(VENV)/bin/python
 TS      := tests/interop/ts
 CHECKED := $(wildcard packages tests examples tools bench)
@@ -47,17 +46,17 @@ uv_install = \
 	uv=$$(command -v uv || echo build/uv/bin/uv) && \
 	    { test -x $$uv || $(fetch_uv); } && \
 	    { test -x $(PY) || $$uv venv --quiet --seed --python $(PYTHON) $(VENV); } && \
-	    $$uv pip install --quiet --python $(PY) -e '.[$(1)]'
+	    $$uv pip install --quiet --python $(PY) -e '.$(1)'
 
 # Debian without python3-venv has no ensurepip: then the pip outside fills the environment.
 install = \
 	if $(uv_install); then \
 	    true; \
 	elif $(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1; then \
-	    $(PY) -m pip install $(PIP_OPTIONS) -e '.[$(1)]'; \
+	    $(PY) -m pip install $(PIP_OPTIONS) -e '.$(1)'; \
 	else \
 	    $(PYTHON) -m venv --clear --without-pip $(VENV) && \
-	    $(PYTHON) -m pip --python $(PY) install $(PIP_OPTIONS) -e '.[$(1)]'; \
+	    $(PYTHON) -m pip --python $(PY) install $(PIP_OPTIONS) -e '.$(1)'; \
 	fi
 
 # What no test imports, and mypy, whose modules are machine code.
@@ -65,14 +64,14 @@ UNUSED := /(pip|setuptools|pkg_resources|mypyc?|pydantic/v1|pydantic_ai/(realtim
 
 $(READY_PY): pyproject.toml
 	@echo "installing what development needs, which can take minutes"
-	@$(call install,dev)
+	@$(call install,[dev])
 	@$(PY) -m compileall -q -j 0 -x '$(UNUSED)' $(VENV)/lib >/dev/null 2>&1 || true
 	@touch $@ $(READY_RUN)
 
 # What running needs and no more: the hub with its page, the reviewer, and agents on the network.
 $(READY_RUN): pyproject.toml
 	@echo "installing what the hub needs"
-	@$(call install,hub$(comma)review$(comma)ws$(comma)http)
+	@$(call install,)
 	@touch $@
 
 # The official TypeScript SDK, for interoperability tests and for its JSON schemas. Without npm those tests skip.
@@ -238,7 +237,7 @@ $(RELEASE)/.ready: tools/release/requirements.txt
 dist: $(RELEASE)/.ready
 	@PYTHONPATH=tools $(RELEASE)/bin/python -m release.build dist
 
-# What was built, in empty environments: each Python at hand, each extra alone, uvx, pipx and the zipapp.
+# What was built, in empty environments: each Python at hand, each wheel and each extra alone, uvx, pipx and the zipapp.
 try-release: dist
 	@PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" tools/try_release.sh dist
 

@@ -1,4 +1,4 @@
-"""An agent written for the official Python SDK, served by this one: `pip install dragoman[official]`."""
+"""An agent written for the official Python SDK, served by ours: `pip install 'dragoman-sdk[official]'`."""
 
 from typing import Any
 

@@ -31,6 +31,9 @@ MAY_USE = {
 }
 """The boxes that each box may import."""
 
+WHEEL_BOXES = ("sdk", "check", "review", "app")
+"""Boxes that build a wheel: that of `sdk` holds `local`, too, and that of `app` holds `hub`."""
+
 ROOMS_WITHIN = {"check": ("trace",), "review": (), "hub": ("nats", "remote", "web")}
 """Boxes that are one room, and the rooms of their own inside them."""
 

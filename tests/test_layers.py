@@ -89,11 +89,9 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "transport": frozenset({"httpx2", "websockets"}),
     "journal": frozenset({"cryptography", "keyring"}),
     "nats": frozenset({"nats"}),
-    "runtime": frozenset({"uvloop"}),
     "sdk": frozenset({"acp"}),
     "kit": frozenset({"anyio", "mcp", "mcp_types"}),
     "hub": frozenset({"cryptography", "opentelemetry", "uvicorn"}),
-    "check": frozenset({"jsonschema_rs"}),
     "testing": frozenset({"hypothesis", "pytest"}),
     "review": frozenset({"ast_grep_py"}),
     "agents": frozenset({"pydantic_ai"}),
@@ -105,7 +103,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
 # Distributions that two rooms import, and why.
 IN_TWO_ROOMS = {"cryptography": "docs/adr/0038: both need a cipher, and neither should need the other"}
 
-# Modules of a room that only these rooms may import, because an extra must be installed for them.
+# Modules of a room that only these rooms may import, because more than the SDK must be installed for them.
 RESERVED = {"dragoman.text.markdown": ("text", "tui", "apps")}
 
 # In these two, an import that only a type checker sees is free: they name types of every room in signatures.

@@ -47,6 +47,7 @@ SMALL_REASONS: dict[str, str] = {
     "dragoman_app/cli/check_trace.py": "a command: imported only when it runs",
     "dragoman_app/cli/client_tools.py": "a command: imported only when it runs",
     "dragoman_app/cli/diff.py": "a command: imported only when it runs",
+    "dragoman_app/cli/mcp.py": "a command: it chooses between streams and HTTP, and loads one of them",
     "dragoman/dialect/credentials.py": "both sides of a login and the host use it",
     "dragoman/blocking/server.py": "the verb of agents: it does not load what clients use",
     "dragoman/runtime/deferred_module.py": "modules of three rooms use it to import asyncio late",

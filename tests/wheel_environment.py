@@ -1,9 +1,9 @@
-"""Environments as users have them: the built wheel and what `pip install` would bring with it, nothing else.
+"""Environments as users have them: built wheels of ours and what `pip install` would bring with them.
 
-An environment is made of symbolic links in milliseconds. It holds the wheel, unpacked, and of the
+An environment is made of symbolic links in milliseconds. It holds of our wheels, unpacked, and of the
 distributions that are installed here those that were asked for, with all that they require. The checkout is
 on none of its paths. Environments lie below a folder that the processes of one test run share; a lock file
-lets one of them build the wheel for all.
+lets one of them build the wheels for all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from dragoman.testing.pace import patience
-from tests.boxes import PACKAGES, ROOT
+from tests.boxes import PACKAGES, ROOT, WHEEL_BOXES
 from tests.workers import folder_of_run
 
 SCRIPT = "#!{python}\nimport sys\n\nfrom dragoman_app.cli import main\n\nsys.exit(main())\n"
@@ -37,16 +37,26 @@ def shared_folder(tmp_path: Path) -> Path:
 
 
 def environment(folder: Path, installs: Iterable[str]) -> Path:
-    """The environment of somebody who ran `pip install dragoman` and these; its `bin` has `python`."""
-    wanted = sorted({"dragoman", *installs})
+    """The environment of somebody who ran `pip install` with these; its `bin` has `python`. Who names
+    none of our distributions has `dragoman`.
+    """
+    wanted = sorted(installs)
+    if not any(name.startswith("dragoman") for name in wanted):
+        wanted.append("dragoman")
     name = hashlib.sha256("\n".join(wanted).encode()).hexdigest()[:12]
     found = folder / f"environment-{name}"
     with _locked(folder):
         if not (found / "ready").exists():
             shutil.rmtree(found, ignore_errors=True)  # another try may have failed half-way
-            _make(found, _unpacked_wheel(folder), wanted)
+            _make(found, unpacked_wheels(folder), wanted)
             (found / "ready").touch()
     return found
+
+
+def bare_environment(target: Path, installs: Iterable[str]) -> Path:
+    """An environment of one test, without anything of ours."""
+    _make(target, {}, list(installs))
+    return target
 
 
 def variables(environment: Path, home: Path) -> dict[str, str]:
@@ -69,18 +79,22 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _unpacked_wheel(folder: Path) -> Path:
-    unpacked = folder / "wheel"
+def unpacked_wheels(folder: Path) -> dict[str, Path]:
+    """Each wheel of ours by the name of its distribution, unpacked; built if nobody of this run has."""
+    unpacked = folder / "wheels"
     if not unpacked.exists():
-        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
-        built = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=patience(120)
-        )
-        assert built.returncode == 0, f"the wheel was not built; run make setup\n{built.stderr}"
-        (wheel,) = (folder / "dist").glob("*.whl")
-        zipfile.ZipFile(wheel).extractall(unpacked)
-        _take_bytecode(unpacked)
-    return unpacked
+        for box in WHEEL_BOXES:
+            command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
+            place = ROOT / "packages" / box
+            built = subprocess.run(
+                command, cwd=place, capture_output=True, text=True, check=False, timeout=patience(120)
+            )
+            assert built.returncode == 0, f"the wheel was not built; run make setup\n{built.stderr}"
+        for wheel in (folder / "dist").glob("*.whl"):
+            name = canonicalize_name(wheel.name.partition("-")[0])
+            zipfile.ZipFile(wheel).extractall(unpacked / name)
+            _take_bytecode(unpacked / name)
+    return {place.name: place for place in unpacked.iterdir()}
 
 
 def _take_bytecode(unpacked: Path) -> None:
@@ -97,7 +111,7 @@ def _take_bytecode(unpacked: Path) -> None:
             shutil.copyfile(compiled, target)
 
 
-def _make(target: Path, wheel: Path, wanted: list[str]) -> None:
+def _make(target: Path, wheels: dict[str, Path], wanted: list[str]) -> None:
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     packages = target / "lib" / version / "site-packages"
     packages.mkdir(parents=True)
@@ -107,18 +121,25 @@ def _make(target: Path, wheel: Path, wanted: list[str]) -> None:
     (target / "pyvenv.cfg").write_text(f"home = {interpreter.parent}\ninclude-system-site-packages = false\n")
     for name in ("python", "python3"):
         (programs / name).symlink_to(interpreter)
-    (programs / "dragoman").write_text(SCRIPT.format(python=programs / "python"))
-    (programs / "dragoman").chmod(0o755)
-    for part in wheel.iterdir():
-        (packages / part.name).symlink_to(part)
-    ours = importlib.metadata.PathDistribution.at(next(wheel.glob("*.dist-info")))
-    _link(_required(ours, wanted), packages, programs)
+    ours: dict[str, importlib.metadata.Distribution] = {
+        name: importlib.metadata.PathDistribution.at(next(wheel.glob("*.dist-info")))
+        for name, wheel in wheels.items()
+    }
+    found = _required(ours, wanted)
+    for name in found.keys() & wheels.keys():
+        del found[name]
+        for part in wheels[name].iterdir():
+            (packages / part.name).symlink_to(part)
+    if (packages / "dragoman_app").exists():
+        (programs / "dragoman").write_text(SCRIPT.format(python=programs / "python"))
+        (programs / "dragoman").chmod(0o755)
+    _link(found, packages, programs)
 
 
 def _required(
-    ours: importlib.metadata.Distribution, wanted: list[str]
+    ours: dict[str, importlib.metadata.Distribution], wanted: list[str]
 ) -> dict[str, importlib.metadata.Distribution]:
-    """The distributions that pip would install, by name, but for ours."""
+    """The distributions that pip would install, by name; of ours the built ones."""
     found: dict[str, importlib.metadata.Distribution] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
     waiting = [Requirement(one) for one in wanted]
@@ -128,9 +149,8 @@ def _required(
         if (name, extras) in seen:
             continue
         seen.add((name, extras))
-        if name != "dragoman":
-            found[name] = importlib.metadata.distribution(name)
-        for line in (ours if name == "dragoman" else found[name]).requires or ():
+        found[name] = ours.get(name) or importlib.metadata.distribution(name)
+        for line in found[name].requires or ():
             needed = Requirement(line)
             if any(needed.marker is None or needed.marker.evaluate({"extra": one}) for one in ("", *extras)):
                 waiting.append(needed)

@@ -16,14 +16,13 @@ fail() {
 }
 
 case $mode in
-check) extra=check ;;
-review) extra=review ;;
+check | review) ;;
 *) fail "mode must be check or review, and is '$mode'" ;;
 esac
 
 if [ -z "${DRAGOMAN:-}" ]; then
     environment=$(mktemp -d)
-    python3 -I -m venv "$environment" && "$environment/bin/python" -I -m pip install --quiet --disable-pip-version-check "$root[$extra]" \
+    python3 -I -m venv "$environment" && "$environment/bin/python" -I -m pip install --quiet --disable-pip-version-check "$root" \
         || fail "it cannot be installed"
     DRAGOMAN=$environment/bin/dragoman
 fi

@@ -5,7 +5,7 @@
 #
 # COMPOSE     how compose is called: podman-compose, else "docker compose"
 # UP_OPTIONS  words for `up` (--build); --no-build takes images that are there
-# PYTHON      a Python with dragoman[ws] (.venv/bin/python)
+# PYTHON      a Python with dragoman (.venv/bin/python)
 # FOLDER      a folder of the image and of this machine, with little in it (/srv)
 #
 # Takes the ports 8765 to 8767 of loopback, and removes its volumes. The exit status is the number of failures.

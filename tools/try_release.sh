@@ -3,7 +3,7 @@
 #
 #   tools/try_release.sh [FOLDER]       FOLDER is dist; `make try-release` builds it first
 #
-# Each Python at hand (or those of PYTHONS) gets the bare wheel, then each extra alone, then the zipapp. Then pip, the
+# Each Python at hand (or those of PYTHONS) gets `dragoman`, the zipapp, then each wheel and each extra alone. Then pip, the
 # source archive, uv and pipx install it, uvx and pipx run it cold, which may take LIMIT seconds each (5); on a busy machine
 # processor seconds are judged instead. As root, and with mmdebstrap, a Debian with Python and nothing else gets the zipapp
 # and the wheel. Needs uv and pipx on PATH. The exit status is the number of failures.
@@ -36,27 +36,27 @@ export HOME="$scratch/home" XDG_CACHE_HOME="$scratch/cache" XDG_DATA_HOME="$scra
 export PIPX_HOME="$scratch/pipx" PIPX_BIN_DIR="$scratch/pipx-bin"
 mkdir -p "$HOME"
 unset PYTHONPATH VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
+# Our wheels need each other.
+export PIP_FIND_LINKS="$folder" UV_FIND_LINKS="$folder"
 failures=0
 used_before=0
 
-# What an extra is for: importing this needs it and nothing else that is optional.
+# What a wheel or an extra is for: importing this needs it and nothing else that is optional.
 declare -A shows=(
-    [all]="import dragoman_app.cli.hub, dragoman_app.apps.chat.command, dragoman_app.cli.check_agent, dragoman_hub.push.encryption"
-    [ws]="import dragoman.transport.websocket"
-    [http]="import dragoman.transport.http_client"
-    [hub]="import dragoman_hub.api.listener, dragoman_app.cli.hub"
-    [check]="import jsonschema_rs, dragoman_app.cli.check_agent"
-    [review]="import dragoman_review.structure"
-    [mcp]="import dragoman_local.kit.mcp_wire"
-    [code]="import dragoman_app.agents.code.history"
-    [official]="import dragoman.sdk.official.adapter"
-    [nats]="import dragoman_hub.nats.private"
-    [otel]="import dragoman_hub.api.observability.otel"
-    [pictures]="import PIL, textual_image"
-    [push]="import dragoman_hub.push.encryption"
-    [tui]="import dragoman_app.tui.terminal, dragoman_app.apps.chat.command"
-    [sealed]="import dragoman_local.journal.seal"
-    [speed]="import uvloop"
+    [dragoman_sdk]="import dragoman_local.kit, dragoman; [getattr(dragoman, name) for name in dragoman.__all__]"
+    [dragoman_sdk[ws]]="import dragoman.transport.websocket_runs"
+    [dragoman_sdk[http]]="import httpx2, dragoman.transport.http_client"
+    [dragoman_sdk[mcp]]="import dragoman_local.kit.mcp_wire"
+    [dragoman_sdk[official]]="import acp, dragoman.sdk.official.adapter"
+    [dragoman_sdk[sealed]]="import keyring, dragoman_local.journal.sealed_cipher"
+    [dragoman_check]="import dragoman_check.agent.examination, dragoman_check.trace"
+    [dragoman_review]="import ruff, ast_grep_py, dragoman_review.structure"
+    [dragoman]="import dragoman_app.cli.hub, dragoman_hub.api.listener, dragoman_app.tui.terminal, dragoman_app.apps.chat.command, dragoman_app.cli.check_agent, dragoman_app.cli.review, dragoman_hub.push.encryption"
+    [dragoman[all]]="import dragoman_app.agents.code.history, dragoman_hub.nats.private, dragoman_hub.api.observability.otel, PIL, textual_image"
+    [dragoman[code]]="import mcp, dragoman_app.agents.code.history"
+    [dragoman[cluster]]="import dragoman_hub.nats.private"
+    [dragoman[otel]]="import dragoman_hub.api.observability.otel"
+    [dragoman[pictures]]="import PIL, textual_image"
 )
 
 # Processor seconds of everything that was started and has ended: what a busy machine does not stretch.
@@ -96,17 +96,17 @@ try_wheel() {
     started=$(date +%s%N)
     install "$2" "$environment" "$wheel" >"$scratch/log" 2>&1 \
         && "$environment/bin/dragoman" --version >>"$scratch/log" \
-        && says_hi "$environment/bin/dragoman" \
-        && "$environment/bin/python" -c 'import dragoman; [getattr(dragoman, name) for name in dragoman.__all__]' >>"$scratch/log" 2>&1
+        && says_hi "$environment/bin/dragoman"
     report "$1 wheel" "$started" $?
 }
 
-try_extra() {
-    local environment="$scratch/$3-$1" started
+try_part() { # NAME PYTHON WHEEL-OR-EXTRA
+    local environment="$scratch/part-$1" file started
+    file=$(ls "$folder/${3%%\[*}"-*.whl)
     started=$(date +%s%N)
-    install "$2" "$environment" "$wheel[$3]" >"$scratch/log" 2>&1 \
-        && "$environment/bin/python" -c "${shows[$3]:-raise SystemExit('try_release.sh does not know this extra')}" >>"$scratch/log" 2>&1
-    report "$1 [$3]" "$started" $?
+    install "$2" "$environment" "$file${3#"${3%%\[*}"}" >"$scratch/log" 2>&1 \
+        && "$environment/bin/python" -c "${shows[$3]}" >>"$scratch/log" 2>&1
+    report "$1 $3" "$started" $?
     rm -rf "$environment"
 }
 
@@ -161,7 +161,7 @@ try_empty_root() {
     mmdebstrap --quiet --variant=essential --include=python3,python3-venv,ca-certificates "${SUITE:-bookworm}" "$root" \
         >"$scratch/log" 2>&1
     report "an empty root is made" "$started" $?
-    cp "$folder/dragoman.pyz" "$wheel" "$root/"
+    cp "$folder/dragoman.pyz" "$folder"/*.whl "$root/"
     cp -L /etc/resolv.conf "$root/etc/" 2>/dev/null
     cp -L /etc/pip.conf "$root/etc/" 2>/dev/null
     cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null
@@ -169,20 +169,18 @@ try_empty_root() {
     says_hi below "$root" python3 /dragoman.pyz
     report "empty root, dragoman.pyz" "$started" $? "$LIMIT"
     started=$(date +%s%N)
-    below "$root" sh -c 'python3 -m venv /opt/dragoman && /opt/dragoman/bin/pip install --quiet /dragoman-*.whl' >"$scratch/log" 2>&1 \
+    below "$root" sh -c 'python3 -m venv /opt/dragoman && /opt/dragoman/bin/pip install --quiet --find-links / /dragoman-*.whl' >"$scratch/log" 2>&1 \
         && says_hi below "$root" /opt/dragoman/bin/dragoman
     report "empty root, pip install" "$started" $?
 }
 
-python3 -m zipfile -e "$wheel" "$scratch/wheel" || exit 2
-extras=$(sed -n 's/^Provides-Extra: //p' "$scratch"/wheel/*.dist-info/METADATA | sort -u | grep -vx dev)
 (cd "$folder" && sha256sum --quiet --check SHA256SUMS) || failures=$((failures + 1))
 for name in $names; do
     python=${interpreters[$name]}
     [ -n "$python" ] || { echo "                     $name is not at hand"; continue; }
     try_wheel "$name" "$python"
     try_pyz "$name" "$python"
-    for extra in $extras; do try_extra "$name" "$python" "$extra"; done
+    for part in "${!shows[@]}"; do try_part "$name" "$python" "$part"; done
 done
 newest=
 for name in $names; do newest=${interpreters[$name]:-$newest}; done

@@ -35,9 +35,9 @@ PYTHON_SDKS = {
     "official_py": ("agent-client-protocol[http]==0.12.1", "pydantic==2.14.3", *SERVER),
     "official_py_rc": ("agent-client-protocol[http]==1.0.0rc3", "pydantic==2.14.3", *SERVER),
     # Ours too: the development environment holds packages that make every import slower.
-    "dragoman": ("--editable", f"{BENCH.parent}[hub]"),
-    # What is imported by whoever installs it without extras: msgspec loads more where there is more.
-    "dragoman_alone": ("--editable", f"{BENCH.parent}"),
+    "dragoman": ("--editable", f"{BENCH.parent}"),
+    # What is imported by whoever installs the SDK alone: msgspec loads more where there is more.
+    "dragoman_alone": ("--editable", f"{BENCH.parent}/packages/sdk"),
 }
 
 

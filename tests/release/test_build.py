@@ -15,17 +15,22 @@ import yaml
 
 from dragoman.version import VERSION
 from release.build import build_distributions, empty
-from release.inspection import LICENSES, UPPER_BOUND, WANTED, inspect_sdist, inspect_wheel
+from release.inspection import LICENSES, UPPER_BOUND, WHEELS, inspect_sdist, inspect_wheel
 from release.sbom import make_sbom
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PROJECTS = [
+    tomllib.loads(path.read_text("utf-8"))["project"]
+    for path in (ROOT / "pyproject.toml", *sorted(ROOT.glob("packages/*/pyproject.toml")))
+]
+PROJECT = PROJECTS[0]
 METADATA = f"""Metadata-Version: 2.4
 Name: dragoman
 Version: {VERSION}
 Summary: something
 License-Expression: Apache-2.0
 Requires-Python: >=3.11
+Requires-Dist: dragoman-sdk[ws]=={VERSION}
 Requires-Dist: msgspec<1,>=0.22
 Description-Content-Type: text/markdown
 
@@ -35,7 +40,8 @@ Words.
 
 def write_wheel(target: Path, *, metadata: str = METADATA, without: str = "", also: str = "") -> Path:
     information = f"dragoman-{VERSION}.dist-info"
-    names = [*WANTED, *(f"{information}/licenses/{name}" for name in LICENSES), *filter(None, [also])]
+    wanted = WHEELS["dragoman"].wanted
+    names = [*wanted, *(f"{information}/licenses/{name}" for name in LICENSES), *filter(None, [also])]
     with zipfile.ZipFile(target, "w") as archive:
         for name in names:
             if name != without:
@@ -48,16 +54,20 @@ def write_wheel(target: Path, *, metadata: str = METADATA, without: str = "", al
 
 
 def test_a_whole_wheel_passes(tmp_path: Path) -> None:
-    inspect_wheel(write_wheel(tmp_path / "a.whl"), version=VERSION)
+    inspect_wheel(write_wheel(tmp_path / "dragoman-1.whl"), version=VERSION)
 
 
 def test_each_fault_of_a_wheel_is_named(tmp_path: Path) -> None:
     unbounded = METADATA.replace("msgspec<1,", "msgspec")
     for number, (fault, wheel) in enumerate(
         {
-            "dragoman/py.typed is missing": {"without": "dragoman/py.typed"},
-            "__pycache__/a.pyc does not belong there": {"also": "dragoman/__pycache__/a.pyc"},
-            "tests/a.py is in no package of ours": {"also": "tests/a.py"},
+            "dragoman_app/py.typed is missing": {"without": "dragoman_app/py.typed"},
+            "__pycache__/a.pyc does not belong there": {"also": "dragoman_app/__pycache__/a.pyc"},
+            "tests/a.py is in no package of this wheel": {"also": "tests/a.py"},
+            "dragoman/a.py is in no package of this wheel": {"also": "dragoman/a.py"},
+            "it takes another version of ours: dragoman-sdk[ws]==0.0.1": {
+                "metadata": METADATA.replace(f"[ws]=={VERSION}", "[ws]==0.0.1")
+            },
             "no upper bound: msgspec>=0.22": {"metadata": unbounded},
             "it is called dragoman 9, not": {
                 "metadata": METADATA.replace(f"Version: {VERSION}", "Version: 9")
@@ -68,13 +78,15 @@ def test_each_fault_of_a_wheel_is_named(tmp_path: Path) -> None:
         }.items()
     ):
         with pytest.raises(SystemExit, match=re.escape(fault)):
-            inspect_wheel(write_wheel(tmp_path / f"{number}.whl", **wheel), version=VERSION)
+            inspect_wheel(write_wheel(tmp_path / f"dragoman-{number}.whl", **wheel), version=VERSION)
 
 
 def test_every_requirement_has_an_upper_bound() -> None:
     lines = [
-        *PROJECT["dependencies"],
-        *(line for some in PROJECT["optional-dependencies"].values() for line in some),
+        line
+        for project in PROJECTS
+        for some in (project["dependencies"], *project.get("optional-dependencies", {}).values())
+        for line in some
     ]
     lines = [line for line in lines if not line.startswith("dragoman[")]
     assert [line for line in lines if not UPPER_BOUND.search(line.partition(";")[0])] == []
@@ -102,8 +114,11 @@ def test_the_list_of_parts_has_what_pip_installs_and_what_the_page_holds(tmp_pat
     document = json.loads(make_sbom(ROOT, [file], version=VERSION, epoch=0))
     parts = {part["name"]: part for part in document["components"]}
     assert parts["msgspec"]["scope"] == "required"
-    assert parts["uvicorn"]["scope"] == "optional"
-    assert {"name": "dragoman:extra", "value": "hub"} in parts["uvicorn"]["properties"]
+    assert parts["uvicorn"]["scope"] == "required"
+    assert parts["nats-py"]["scope"] == "optional"
+    assert {"name": "dragoman:needed-by", "value": "dragoman[cluster]"} in parts["nats-py"]["properties"]
+    assert {"name": "dragoman:needed-by", "value": "dragoman-review"} in parts["ruff"]["properties"]
+    assert not [name for name in parts if name.startswith("dragoman")]
     assert parts["lit"]["licenses"] == [{"license": {"id": "BSD-3-Clause"}}]
     assert len(parts["lit"]["hashes"][0]["content"]) == 128
     assert "pytest" not in parts
@@ -145,14 +160,21 @@ def test_the_release_is_published_without_a_key_and_attested() -> None:
 def test_the_script_that_tries_a_release_is_a_script_and_knows_every_extra() -> None:
     script = ROOT / "tools/try_release.sh"
     subprocess.run(["bash", "-n", script], check=True)
-    known = set(re.findall(r"^    \[([a-z0-9]+)\]=", script.read_text("utf-8"), re.MULTILINE))
-    assert known == set(PROJECT["optional-dependencies"]) - {"dev"}
+    known = re.findall(r"^    \[([a-z_]+(?:\[[a-z0-9]+\])?)\]=", script.read_text("utf-8"), re.MULTILINE)
+    extras = {
+        f"{project['name'].replace('-', '_')}[{extra}]"
+        for project in PROJECTS
+        for extra in project.get("optional-dependencies", {})
+    }
+    assert set(known) == {*WHEELS, *extras} - {"dragoman[dev]"}
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_everybody_builds_the_same_bytes(tmp_path: Path) -> None:
     """A cheaper test holds what the inspection finds; this one builds."""
-    wheel, sdist = build_distributions(tmp_path, 1_700_000_000)
-    inspect_wheel(wheel, version=VERSION)
+    wheels, sdist = build_distributions(tmp_path, 1_700_000_000)
+    assert len(wheels) == len(WHEELS)
+    for wheel in wheels:
+        inspect_wheel(wheel, version=VERSION)
     inspect_sdist(sdist, version=VERSION)

@@ -2,9 +2,9 @@
 
     PYTHONPATH=tools python -m release.build FOLDER
 
-FOLDER then holds the wheel, the source archive, `dragoman.pyz`, the list of parts (CycloneDX) and
+FOLDER then holds the four wheels, the source archive, `dragoman.pyz`, the list of parts (CycloneDX) and
 SHA256SUMS. Everything is built twice, the second time as somebody else would (another time zone, umask and
-hash seed), and the wheel a third time from the source archive. All must be the same, byte for byte. The time
+hash seed), and the wheels a third time from the source archive. All must be the same, byte for byte. The time
 in them is that of the commit, or SOURCE_DATE_EPOCH.
 """
 
@@ -17,13 +17,15 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from release.inspection import inspect_sdist, inspect_wheel
+from release.inspection import WHEELS, inspect_sdist, inspect_wheel
 from release.pyz import describe_wheel, locked_wheels, write_pyz
 from release.sbom import make_sbom
 
 ROOT = Path(__file__).parent.parent.parent
+NO_HABITS: Mapping[str, str] = {}
 OTHER_HABITS = {"TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "7", "LC_ALL": "C"}
 
 
@@ -32,20 +34,19 @@ def main(folder: Path) -> None:
     version = project_version()
     empty(folder)
     with tempfile.TemporaryDirectory() as scratch:
-        wheel, sdist = build_distributions(Path(scratch), epoch)
-        inspect_wheel(wheel, version=version)
+        wheels, sdist = build_distributions(Path(scratch), epoch)
+        for wheel in wheels:
+            inspect_wheel(wheel, version=version)
         inspect_sdist(sdist, version=version)
-        shutil.copy2(wheel, folder)
-        shutil.copy2(sdist, folder)
-        built = [folder / wheel.name, folder / sdist.name]
-    ours = describe_wheel(wheel.name, built[0].read_bytes())
+        built = [Path(shutil.copy2(file, folder)) for file in (*wheels, sdist)]
+    subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *map(str, built)], check=True)
+    ours = [describe_wheel(file.name, file.read_bytes()) for file in built if file.suffix == ".whl"]
     pyz = folder / "dragoman.pyz"
-    write_pyz(pyz, [ours, *locked_wheels(ROOT / "build/pyz-wheels")], epoch=epoch)
+    write_pyz(pyz, [*ours, *locked_wheels(ROOT / "build/pyz-wheels")], epoch=epoch)
     built.append(pyz)
     parts = folder / "dragoman.cdx.json"
     parts.write_bytes(make_sbom(ROOT, built, version=version, epoch=epoch))
     validate_sbom(parts)
-    subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *map(str, built[:2])], check=True)
     write_sums(folder, [*built, parts])
     for file in sorted(folder.iterdir()):
         print(f"{file.stat().st_size:>10,}  {file}")
@@ -76,29 +77,38 @@ def project_version() -> str:
     return names["VERSION"]
 
 
-def build_distributions(scratch: Path, epoch: int) -> tuple[Path, Path]:
-    """The wheel and the source archive; whoever builds them gets the same bytes."""
+def build_distributions(scratch: Path, epoch: int) -> tuple[list[Path], Path]:
+    """The wheels and the source archive; whoever builds them gets the same bytes."""
     first, second, third = scratch / "first", scratch / "second", scratch / "third"
-    hatch(ROOT, first, epoch, {})
+    build_wheels(ROOT, first, epoch)
+    hatch(ROOT, first, epoch, target="sdist")
     before = os.umask(0o077)
     try:
-        hatch(ROOT, second, epoch, OTHER_HABITS)
+        build_wheels(ROOT, second, epoch, OTHER_HABITS)
+        hatch(ROOT, second, epoch, OTHER_HABITS, target="sdist")
     finally:
         os.umask(before)
     (sdist,) = first.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         archive.extractall(scratch / "source", filter="data")
     (source,) = (scratch / "source").iterdir()
-    hatch(source, third, epoch, {}, "--target", "wheel")
+    build_wheels(source, third, epoch)
     for other in (*second.iterdir(), *third.iterdir()):
         if other.read_bytes() != (first / other.name).read_bytes():
             sys.exit(f"{other.name} is not reproducible: {first / other.name} and {other} differ")
-    (wheel,) = first.glob("*.whl")
-    return wheel, sdist
+    return sorted(first.glob("*.whl")), sdist
 
 
-def hatch(source: Path, target: Path, epoch: int, habits: dict[str, str], *options: str) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(target), *options]
+def build_wheels(root: Path, folder: Path, epoch: int, habits: Mapping[str, str] = NO_HABITS) -> None:
+    """All that are published, from a checkout or from the source archive."""
+    for wheel in WHEELS.values():
+        hatch(root / "packages" / wheel.box, folder, epoch, habits, target="wheel")
+
+
+def hatch(
+    source: Path, folder: Path, epoch: int, habits: Mapping[str, str] = NO_HABITS, *, target: str
+) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder), "--target", target]
     variables = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch), **habits}
     built = subprocess.run(
         command, cwd=source, env=variables, capture_output=True, text=True, check=False, timeout=300

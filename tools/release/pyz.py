@@ -2,8 +2,8 @@
 
     PYTHONPATH=tools python -m release.pyz --lock    # looks up msgspec's wheels anew
 
-Inside are our wheel and msgspec's wheels for each Python and system below, as they were published; which
-ones, and their hashes, is in `pyz-wheels.json`. `pyz_main.py` unpacks the two that fit. The same wheels make
+Inside are our wheels and msgspec's wheels for each Python and system below, as they were published; which
+ones, and their hashes, is in `pyz-wheels.json`. `pyz_main.py` unpacks those that fit. The same wheels make
 the same file, byte for byte.
 """
 

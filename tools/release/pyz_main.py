@@ -1,10 +1,10 @@
 """The start of `dragoman.pyz`: unpacks itself once into this user's cache, and runs from there.
 
 The file holds wheels: ours, and msgspec for each interpreter and system that the release knows. msgspec is
-compiled, and what is compiled cannot be loaded out of an archive, so that the first start unpacks two wheels
-into a folder that is laid out like a virtual environment. Every wheel is compared with its SHA-256 before
-anything of it is written. The folder appears under its name when it is whole, and is used only if it is this
-user's and nobody else can write to it.
+compiled, and what is compiled cannot be loaded out of an archive, so that the first start unpacks the wheels
+that fit into a folder that is laid out like a virtual environment. Every wheel is compared with its SHA-256
+before anything of it is written. The folder appears under its name when it is whole, and is used only if it
+is this user's and nobody else can write to it.
 
 This runs before anything is installed: the standard library alone, on any Python that can read it.
 """

@@ -1,8 +1,9 @@
 """What a release is made of, as a CycloneDX document.
 
-Three kinds of parts: what pip installs with us (`required`), what an extra adds (`optional`), and what is
-built into the page of the hub. A range of versions is no version: a part has the version that our tests run
-with, where one is pinned, and always the range that is permitted. The same sources make the same document.
+Three kinds of parts: what `pip install dragoman` brings (`required`), what extras add (`optional`), and what
+is built into the page of the hub. Each part of pip names the wheels and extras that need it. A range of
+versions is no version: a part has the version that our tests run with, where one is pinned, and always the
+range that is permitted. The same sources make the same document.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from release.inspection import WHEELS
+
 Part = dict[str, Any]
+EXTRAS = "optional-dependencies"
 REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)")
 
 
@@ -39,7 +43,7 @@ def make_sbom(root: Path, files: list[Path], *, version: str, epoch: int) -> byt
             for name, digest in sorted(digests.items())
         ],
     }
-    parts = [*python_parts(project), *page_parts(root)]
+    parts = [*python_parts(root, project), *page_parts(root)]
     document = {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
@@ -56,28 +60,36 @@ def make_sbom(root: Path, files: list[Path], *, version: str, epoch: int) -> byt
     return json.dumps(document, indent=2).encode() + b"\n"
 
 
-def python_parts(project: dict[str, Any]) -> list[Part]:
-    """What pip installs: for everybody, and for each extra but the tools of developers."""
-    extras: dict[str, list[str]] = dict(project["optional-dependencies"])
-    del extras["all"]  # names others of ours
-    pins = {name: bounds[2:] for name, bounds in map(split, extras.pop("dev")) if bounds.startswith("==")}
+def python_parts(root: Path, project: dict[str, Any]) -> list[Part]:
+    """What pip installs with our wheels and their extras; versions are those of the tools of developers."""
+    dev = map(split, project[EXTRAS]["dev"])
+    pins = {name: bounds[2:] for name, bounds in dev if bounds.startswith("==")}
+    required = {name for name, _ in map(split, project["dependencies"])}
     wanted: dict[str, tuple[str, list[str]]] = {}
-    for extra, lines in {"": project["dependencies"], **extras}.items():
-        for name, bounds in map(split, lines):
-            wanted.setdefault(name, (bounds, []))[1].append(extra)
-    return [python_part(name, wanted[name][0], wanted[name][1], pins.get(name)) for name in sorted(wanted)]
+    for wheel in WHEELS.values():
+        text = (root / "packages" / wheel.box / "pyproject.toml").read_text("utf-8")
+        ours = tomllib.loads(text)["project"]
+        extras = {f"{ours['name']}[{extra}]": lines for extra, lines in ours.get(EXTRAS, {}).items()}
+        for needed_by, lines in {ours["name"]: ours["dependencies"], **extras}.items():
+            for name, bounds in map(split, lines):
+                if not name.startswith("dragoman"):
+                    wanted.setdefault(name, (bounds, []))[1].append(needed_by)
+    return [
+        python_part(name, bounds, needed_by, pins.get(name), is_required=name in required)
+        for name, (bounds, needed_by) in sorted(wanted.items())
+    ]
 
 
-def python_part(name: str, bounds: str, extras: list[str], pin: str | None) -> Part:
+def python_part(name: str, bounds: str, needed_by: list[str], pin: str | None, *, is_required: bool) -> Part:
     purl = f"pkg:pypi/{name}" + (f"@{pin}" if pin else "")
     properties = [{"name": "dragoman:requirement", "value": bounds}]
-    properties += [{"name": "dragoman:extra", "value": extra} for extra in extras if extra]
+    properties += [{"name": "dragoman:needed-by", "value": one} for one in needed_by]
     return {
         "type": "library",
         "bom-ref": purl,
         "name": name,
         **({"version": pin} if pin else {}),
-        "scope": "required" if "" in extras else "optional",
+        "scope": "required" if is_required else "optional",
         "purl": purl,
         "properties": properties,
     }

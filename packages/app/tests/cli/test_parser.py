@@ -1,6 +1,7 @@
 """What may be said on the command line, and what is said back."""
 
 import importlib.metadata
+import os
 import subprocess
 import sys
 import tomllib
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from dragoman.version import VERSION
 from dragoman_app.cli import main
 
@@ -34,6 +36,32 @@ def test_every_extra_bounds_its_packages_above() -> None:
     wanted = [*project["dependencies"], *(line for extra in extras for line in extra)]
     wanted = [line for line in wanted if not line.startswith("dragoman[")]
     assert [line for line in wanted if "<" not in line and "==" not in line] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "package"), [("chat", "textual"), ("hub", "uvicorn"), ("mcp --http --agent echo", "uvicorn")]
+)
+def test_a_package_that_is_missing_is_named_with_what_brings_it(
+    words: str, package: str, tmp_path: Path
+) -> None:
+    """As in `dragoman.pyz`, which has the smallest set."""
+    program = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        f"from dragoman_app.cli import main\nsys.exit(main({words.split()!r}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=patience(30),
+    )
+    name = words.partition(" ")[0]
+    needs = f"dragoman {name}: needs the package {package}, which is not installed."
+    assert (done.returncode, done.stderr) == (2, f"{needs} Try: pip install dragoman\n")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["agent", "--help"]])

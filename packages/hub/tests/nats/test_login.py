@@ -46,6 +46,6 @@ def test_a_file_that_is_not_there_is_named(name: str) -> None:
 async def test_without_the_extra_opening_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "dragoman_hub.nats.private", raising=False)
     monkeypatch.setitem(sys.modules, "nats.aio.client", None)
-    with pytest.raises(JournalError, match=r"pip install .dragoman\[nats\]"):
+    with pytest.raises(JournalError, match=r"pip install .dragoman\[cluster\]"):
         async with open_nats("nats://127.0.0.1:9"):
             pass

@@ -78,7 +78,7 @@ def test_a_key_in_a_keyring(ring: Remembering) -> None:
 
 def test_a_keyring_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
-    with pytest.raises(LocalMistake, match=r"pip install 'dragoman\[sealed\]'"):
+    with pytest.raises(LocalMistake, match=r"pip install 'dragoman-sdk\[sealed\]'"):
         read_key("keyring:dragoman/hub")
 
 

@@ -225,7 +225,10 @@ async def test_without_the_package_nothing_is_advertised_and_a_server_is_a_notic
         assert (await session.prompt("tools")).text == ""
         notice = heard.updates(session.id)[0]
         assert isinstance(notice, Notice)
-        assert notice.description == "This agent was installed without MCP support (the extra `mcp`)."
+        assert (
+            notice.description
+            == "This agent was installed without MCP support. Try: pip install 'dragoman-sdk[mcp]'"
+        )
 
 
 async def test_nothing_that_a_server_was_given_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,8 +1,8 @@
 """Rules that are shapes of programs, matched by ast-grep. The only module that knows that library.
 
-Without the extra `review` there are no such findings, and `is_available` says so. The library panics with a
-`BaseException` on a language that it does not know, so only languages of our list reach it, and what it
-raises becomes a `StructureFailed`.
+Where it is not installed, as in `dragoman.pyz`, there are no such findings, and `is_available` says so. The
+library panics with a `BaseException` on a language that it does not know, so only languages of our list reach
+it, and what it raises becomes a `StructureFailed`.
 """
 
 from __future__ import annotations

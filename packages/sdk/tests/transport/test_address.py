@@ -62,9 +62,9 @@ def test_what_is_no_address_is_refused_with_a_reason(text: str, complaint: str) 
 @pytest.mark.parametrize(
     ("scheme", "extra"), [("ws", "ws"), ("wss", "ws"), ("http", "http"), ("https", "http")]
 )
-def test_what_a_plain_installation_does_not_speak_names_its_extra(
+def test_what_the_sdk_alone_does_not_speak_names_its_extra(
     scheme: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(address, "find_spec", lambda name: None)
-    with pytest.raises(LocalMistake, match=rf"dragoman\[{extra}\]"):
+    with pytest.raises(LocalMistake, match=rf"pip install 'dragoman-sdk\[{extra}\]'"):
         parse_address(f"{scheme}://host/acp")

@@ -46,17 +46,15 @@ def _run(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return 130  # nothing was started yet
     except ImportError as error:
-        if not command.extra:
-            raise
-        needs = f"needs the extra {command.extra!r}: pip install 'dragoman[{command.extra}]'"
-        load("dragoman_app.apps.console:say")(f"dragoman {command.name}: {needs} ({error})", file=sys.stderr)
-        return 2
+        return _explain_import(command.name, error)
     if not command.starts_early:
         gc.enable()
     try:
         status: int = run(options)
         if sys.stdout is not None:  # as it is for a program that was started with its output closed
             sys.stdout.flush()
+    except ImportError as error:
+        return _explain_import(command.name, error)
     except LocalMistake as mistake:
         refused: int = load("dragoman_app.apps.console:refuse")(command.name, mistake)
         return refused
@@ -69,6 +67,18 @@ def _run(words: Sequence[str]) -> int:
             raise
         return _explain(command.name, error)
     return status
+
+
+def _explain_import(command: str, error: ImportError) -> int:
+    """Say which package is missing: `dragoman.pyz` has the smallest set, and people install without
+    dependencies. Returns the exit status.
+    """
+    package = (error.name or "dragoman").partition(".")[0]
+    if package.startswith("dragoman"):
+        raise error
+    needs = f"needs the package {package}, which is not installed. Try: pip install dragoman"
+    load("dragoman_app.apps.console:say")(f"dragoman {command}: {needs}", file=sys.stderr)
+    return 2
 
 
 def _explain(command: str, error: OSError) -> int:

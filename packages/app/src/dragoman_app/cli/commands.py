@@ -25,8 +25,6 @@ class CommandRow(NamedTuple):
     """The module of `dragoman_app.cli.options` that declares its options, in `add_` and its name."""
     metavar: str = ""
     """How the help calls the word behind it, if there are commands below it."""
-    extra: str = ""
-    """The extra of the distribution without which its module cannot be imported."""
     claims_stdio: bool = False
     """Whether standard output is taken for the protocol before the module is imported: nothing that an
     agent's code imports can then print into the conversation.
@@ -84,7 +82,6 @@ exit status:
         description="Talk to any agent in the terminal: sessions, permissions, changes, history.",
         run="dragoman_app.apps.chat.command:run",
         options="apps",
-        extra="tui",
         examples="""\
 examples:
   dragoman chat                                choose an agent and a folder
@@ -96,8 +93,7 @@ examples:
   DRAGOMAN_TOKEN=… dragoman chat --hub ws://127.0.0.1:8765/acp --board
   dragoman chat --theme light
 
-F1 shows the keys, `dragoman help chat` describes everything. It needs the extra 'tui':
-pip install 'dragoman[tui]'.
+F1 shows the keys, `dragoman help chat` describes everything.
 
 exit status:
     0  you left
@@ -253,8 +249,8 @@ Started by hand it seems to do nothing: it waits for a client.
         options="agents",
         claims_stdio=True,
         examples="""\
-It reviews offline, with rules of its own, and with ruff, ast-grep and oxlint where they are
-installed (pip install 'dragoman[review]'); `dragoman help review-agent` says what you can ask it.
+It reviews offline, with rules of its own, with ruff and ast-grep, and with oxlint where that is
+installed; `dragoman help review-agent` says what you can ask it.
 With a model (--model, or DRAGOMAN_MODEL and the variables of dragoman agent code) it reads files and looks
 for bugs itself, within a budget; each bug that it reports is looked at a second time before it is told.
 Secrets are masked in everything that is sent to it.
@@ -525,7 +521,6 @@ examples:
         run="dragoman_app.cli.hub:run",
         options="hub",
         metavar="COMMAND",
-        extra="hub",
         examples="""\
 examples:
   dragoman hub                                    the built-in agents, at http://127.0.0.1:8765/
@@ -685,7 +680,6 @@ exit status: 0 it is done, 1 a file or the service manager refused, 2 the config
         help="offer an agent to clients on the network, or as a model of OpenAI's API",
         run="dragoman_app.cli.serve:run",
         options="hub",
-        extra="hub",
         examples="""\
 examples:
   dragoman serve -- my-agent --acp

@@ -168,7 +168,7 @@ def _draw(address: str) -> None:
 
 def qr_lines(text: str) -> Iterator[str]:
     """The QR code of a text, two rows in a line, dark modules as spaces: for light characters on a dark
-    ground. Raises `ImportError` without the extra `hub`.
+    ground. Raises `ImportError` without the package segno.
     """
     import segno
 

@@ -1,6 +1,6 @@
 """`dragoman mcp`: on standard streams for the client that started us, or with `--http` for clients that come.
 
-Without `--http` nothing of the listener is loaded, and the extra that it needs may be missing.
+Without `--http` nothing of the listener is loaded.
 """
 
 from __future__ import annotations
@@ -31,11 +31,7 @@ def run(args: argparse.Namespace) -> int:
         if names:
             return _refuse(f"{', '.join(names)} can be given with --http alone\nTo go on: add --http.")
         return int(load("dragoman_app.apps.mcp.command:serve_stdio")(args))
-    try:
-        serve_http = load("dragoman_app.cli.mcp_http:serve_http")
-    except ImportError as error:
-        return _refuse(f"--http needs the extra 'hub': pip install 'dragoman[hub]' ({error})")
-    return int(serve_http(args))
+    return int(load("dragoman_app.cli.mcp_http:serve_http")(args))
 
 
 def _refuse(why: str) -> int:

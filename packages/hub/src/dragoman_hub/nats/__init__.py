@@ -2,7 +2,7 @@
 
     async with open_nats("nats://one:4222,two:4222,three:4222/team?replicas=3") as store: ...
 
-It needs the extra `dragoman[nats]`; without it, opening says so. `connection` is the link to the servers,
+It needs the extra `dragoman[cluster]`; without it, opening says so. `connection` is the link to the servers,
 `jetstream` what is asked of them, `append_queue` and `replay` the two halves of the journal, `catalog` what
 is known about streams, `register` and `bus` what nodes share beside them.
 """

@@ -115,9 +115,9 @@ async def connect_client(
 def _open_library(options: NatsOptions, trouble: list[BaseException]) -> NatsLibrary:
     """The library, which sends no login to a server without TLS where TLS is wanted."""
     try:
-        from dragoman_hub.nats.private import open_library  # late: it needs the extra `nats`
+        from dragoman_hub.nats.private import open_library  # late: it needs `dragoman[cluster]`
     except ImportError:
-        raise JournalError("a journal on NATS needs its client: pip install 'dragoman[nats]'") from None
+        raise JournalError("a journal on NATS needs its client: pip install 'dragoman[cluster]'") from None
 
     def check_info(info: Mapping[str, object]) -> None:
         if options.tls and not info.get("tls_required"):

@@ -3,7 +3,7 @@
 A message is encrypted for the key pair of a browser's subscription (RFC 8291, content coding `aes128gcm` of
 RFC 8188), so that the push service which carries it sees its size alone; all messages are padded to one size.
 Each request is signed with the hub's own key (VAPID, RFC 8292). Does no IO but for the file of that key.
-Needs the extra `push`: `setup` imports it where that is installed.
+Needs cryptography: `setup` imports it where that is installed.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from dragoman_hub.push.notifier import PushNotifier
 from dragoman_hub.push.subscriptions import SubscriptionStore
 
 MISSING = (
-    "the hub lacks the extra 'push': run pip install 'dragoman[push]' on its machine, and start it again"
+    "the hub lacks the package cryptography: run pip install dragoman on its machine, and start it again"
 )
 
 
@@ -24,7 +24,7 @@ def open_push(
 ) -> PushNotifier | str:
     """The key and the subscriptions are in `folder`. A text says what is missing. Raises `LocalMistake`."""
     try:
-        from dragoman_hub.push.encryption import VapidKey, check_keys, encrypt  # needs an extra
+        from dragoman_hub.push.encryption import VapidKey, check_keys, encrypt  # needs cryptography
     except ImportError:
         return MISSING
     return PushNotifier(

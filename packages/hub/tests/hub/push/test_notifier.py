@@ -185,20 +185,20 @@ async def test_what_is_no_subscription_is_refused_and_nobody_ends_that_of_anothe
 
 async def test_a_hub_without_push_says_why(tmp_path: Path) -> None:
     async with staged({"one": obedient}) as stage:
-        stage.hub.push = "the hub lacks the extra 'push'"
+        stage.hub.push = "the hub lacks cryptography"
         client = await stage.client(OWNER).begin()
-        assert await client.call("_dragoman/hub/push") == {"reason": "the hub lacks the extra 'push'"}
+        assert await client.call("_dragoman/hub/push") == {"reason": "the hub lacks cryptography"}
         refusal = await client.refusal("_dragoman/hub/push/subscribe", {})
-        assert "lacks the extra" in refusal["message"]
+        assert "lacks cryptography" in refusal["message"]
 
 
-async def test_an_extra_that_is_missing_is_named_with_the_command(
+async def test_a_package_that_is_missing_is_named_with_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "dragoman_hub.push.encryption", None)
     push = open_push(tmp_path, grant_of=lambda token: None)
     assert isinstance(push, str)
-    assert "pip install 'dragoman[push]'" in push
+    assert "cryptography: run pip install dragoman " in push
 
 
 def subscription(number: int, owner: str) -> PushSubscription:

@@ -59,7 +59,7 @@ class Seal:
             from dragoman_local.journal.sealed_cipher import StreamCipher, derive_key
         except ImportError as error:
             raise LocalMistake(
-                f"a sealed journal needs the extra 'sealed': pip install 'dragoman[sealed]' ({error})"
+                f"a sealed journal needs cryptography: pip install 'dragoman-sdk[sealed]' ({error})"
             ) from None
         self.id = derive_key(key, b"id", 8).hex()
         """Tells keys apart and says nothing about them."""

@@ -1,7 +1,7 @@
 """The cipher of a sealed journal: AES-256-GCM under random nonces, with keys that are derived (HKDF).
 
-Over the package `cryptography` (extra `sealed`), which takes a while to import: `Seal` loads this module
-when it has a key.
+Over the package `cryptography` (`dragoman-sdk[sealed]`), which takes a while to import: `Seal` loads this
+module when it has a key.
 """
 
 from __future__ import annotations

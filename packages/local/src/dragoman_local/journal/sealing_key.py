@@ -68,7 +68,7 @@ def _from_keyring(service: str, name: str) -> str:
         keyring = import_module("keyring")
     except ImportError as error:
         raise LocalMistake(
-            f"a keyring needs the extra 'sealed': pip install 'dragoman[sealed]' ({error})"
+            f"this key needs the package keyring: pip install 'dragoman-sdk[sealed]' ({error})"
         ) from None
     try:
         password = keyring.get_password(service, name)

@@ -216,7 +216,7 @@ def _reason(error: Exception) -> str:
     """Why a server is not there, without anything that it was started with."""
     error = _first(error)
     if isinstance(error, ImportError):
-        return "This agent was installed without MCP support (the extra `mcp`)."
+        return "This agent was installed without MCP support. Try: pip install 'dragoman-sdk[mcp]'"
     if isinstance(error, SpawnFailed):
         return "Its program could not be started."
     if isinstance(error, TimeoutError):

@@ -28,11 +28,13 @@ if TYPE_CHECKING:  # who only reads an address does not pay for transports
 SCHEME = re.compile(r"([a-z][a-z0-9+.]+):", re.ASCII)
 """Lower case and two letters at least: `C:\\agent.exe` and `FOO:bar` are commands."""
 
-NEEDED = {"ws": "websockets", "wss": "websockets", "http": "httpx2", "https": "httpx2"}
-"""Schemes that a plain installation does not speak, and the package that each needs."""
-
-EXTRAS = {"websockets": "ws", "httpx2": "http"}
-"""How those packages are installed."""
+NEEDED = {
+    "ws": ("websockets", "ws"),
+    "wss": ("websockets", "ws"),
+    "http": ("httpx2", "http"),
+    "https": ("httpx2", "http"),
+}
+"""Schemes that the SDK alone does not speak: the package that each needs, and the extra that brings it."""
 
 
 class CommandAddress(Struct, frozen=True):
@@ -84,9 +86,9 @@ def parse_address(text: str) -> Address:
     if scheme == "unix":
         return UnixAddress(_socket_path(text, rest))
     if scheme in NEEDED and rest.startswith("//"):
-        if find_spec(NEEDED[scheme]) is None:
-            extra = EXTRAS[NEEDED[scheme]]
-            raise LocalMistake(f"{text!r} needs the extra {extra!r}: pip install 'dragoman[{extra}]'")
+        package, extra = NEEDED[scheme]
+        if find_spec(package) is None:
+            raise LocalMistake(f"{text!r} needs {package}: pip install 'dragoman-sdk[{extra}]'")
         return RemoteAddress(text)
     if scheme and rest.startswith("//"):
         schemes = ", ".join(["stdio:", "unix:", *(f"{name}:" for name in NEEDED)])
@@ -116,9 +118,6 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-SCHEMES = ("ws://", "wss://", "http://", "https://")
-
-
 def remote(
     address: str, *, headers: Mapping[str, str] | None = None, limits: TransportLimits | None = None
 ) -> MessageTransport:
@@ -126,8 +125,10 @@ def remote(
     from dragoman.transport.contract import DEFAULT_LIMITS
 
     limits = limits or DEFAULT_LIMITS
-    if not address.startswith(SCHEMES):
-        raise LocalMistake(f"{address!r} is no address of a server: they begin with {', '.join(SCHEMES)}")
+    if not address.startswith(tuple(f"{scheme}://" for scheme in NEEDED)):
+        raise LocalMistake(
+            f"{address!r} is no address of a server: they begin with ws:, wss:, http: or https:"
+        )
     if address.startswith("ws"):
         from dragoman.transport.websocket import websocket
 

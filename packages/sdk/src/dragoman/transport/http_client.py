@@ -3,8 +3,8 @@
 The first message must be `initialize`; its answer names the connection. Then the connection's stream is
 opened, and before anything is posted about a session, that session's stream. Posts go one after the other,
 which is what keeps the order. Cookies are kept for the life of the connection. Needs the package `httpx2`
-(extra `http`). It speaks HTTP/1.1, also to servers that offer HTTP/2 beside it: each event stream has a
-connection of its own there, so that none waits for another.
+(`dragoman-sdk[http]`). It speaks HTTP/1.1, also to servers that offer HTTP/2 beside it: each event stream has
+a connection of its own there, so that none waits for another.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def open_http(
     try:
         import httpx2
     except ImportError:
-        raise LocalMistake(f"{url!r} needs the extra 'http': pip install 'dragoman[http]'") from None
+        raise LocalMistake(f"{url!r} needs httpx2: pip install 'dragoman-sdk[http]'") from None
     client = httpx2.AsyncClient(
         headers=dict(headers or {}),
         timeout=httpx2.Timeout(30.0, read=None, pool=None),

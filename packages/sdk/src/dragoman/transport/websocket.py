@@ -1,7 +1,7 @@
 """WebSockets as transports: one text message is one frame, all sessions on one connection.
 
-This is the client's side, over the package `websockets` (extra `ws`); `websocket_server` is the other. Binary
-messages are ignored, as the official server does.
+This is the client's side, over the package `websockets` (`dragoman-sdk[ws]`); `websocket_server` is the
+other. Binary messages are ignored, as the official server does.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _ClientStream:
         try:
             from dragoman.transport import websocket_runs
         except ImportError:
-            raise LocalMistake(f"{self._url!r} needs the extra 'ws': pip install 'dragoman[ws]'") from None
+            raise LocalMistake(f"{self._url!r} needs websockets: pip install 'dragoman-sdk[ws]'") from None
         connection = await websocket_runs.open_connection(
             self._url,
             headers=self._headers,

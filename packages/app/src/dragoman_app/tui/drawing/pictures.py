@@ -1,7 +1,7 @@
 """A picture of an agent, in a terminal: as the terminal draws it, half blocks of two colours each, or a line
 that names it.
 
-Pixels need the extra `pictures`. A picture is an agent's, hence hostile: its kind, bytes and pixels are
+Pixels need `dragoman[pictures]`. A picture is an agent's, hence hostile: its kind, bytes and pixels are
 bounded before anything is unpacked, and what cannot be read is named.
 
 iTerm2's own protocol comes first (`inline_images.py`), where the terminal says that it has it. The library

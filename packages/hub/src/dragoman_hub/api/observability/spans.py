@@ -1,7 +1,7 @@
 """Spans: a turn as a trace that a person can look at, with its tool calls and the time it waited for people.
 
 This is the face, which imports nothing. `NoSpans` is what a hub has by default and costs a call;
-`open_spans` gives the one that tells an OpenTelemetry collector, and needs the extra `otel`. Nothing that was
+`open_spans` gives the one that tells an OpenTelemetry collector, and needs `dragoman[otel]`. Nothing that was
 said is told, neither prompts nor titles nor paths: names of agents and tools' kinds, ids, outcomes, counts.
 """
 
@@ -83,6 +83,6 @@ def open_spans(
     try:
         from dragoman_hub.api.observability.otel import OtelSpans, provider_for
     except ImportError:
-        raise LocalMistake("traces need the extra 'otel': pip install 'dragoman[otel]'") from None
+        raise LocalMistake("traces need OpenTelemetry: pip install 'dragoman[otel]'") from None
     own = provider or provider_for(endpoint, service=service, seconds=seconds)
     return OtelSpans(own, is_owner=provider is None)

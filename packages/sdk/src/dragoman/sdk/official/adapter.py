@@ -16,7 +16,7 @@ Four things differ from the official runtime:
 - A cancelled turn is answered as cancelled even if the object goes on; its own `cancel` is told first.
 - What the client did not advertise is refused here, with the error that the client should have sent.
 
-The official SDK is an extra (`dragoman[official]`), imported when `adapt` is called, in this file alone.
+The official SDK is an extra (`dragoman-sdk[official]`), imported when `adapt` is called, in this file alone.
 """
 
 from __future__ import annotations
