@@ -6,17 +6,22 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from packaging.requirements import Requirement
 
 from dragoman.testing.pace import patience
 from dragoman.version import PACKAGES as OUR_PACKAGES
 from dragoman.version import VERSION
+from dragoman_hub.remote.archive import read_released
 from release.inspection import WHEELS, inspect_wheel
+from release.pyz import describe_wheel, write_pyz
 from tests.boxes import PACKAGES, ROOT, WHEEL_BOXES, box_of, modules
 from tests.wheel_environment import bare_environment, environment, shared_folder, variables
 
@@ -193,6 +198,37 @@ def test_the_reviewer_alone_finds_what_its_rules_and_its_tools_know(tmp_path: Pa
         "ast-grep javascript/no-eval",
         "ruff python/mutable-argument-default",
     ]
+
+
+def test_one_file_of_all_wheels_runs_and_says_what_it_lacks(tmp_path: Path) -> None:
+    """With the msgspec that is installed here in the place of those of a release."""
+    environment(shared_folder(tmp_path), [])
+    built = sorted((shared_folder(tmp_path) / "dist").glob("*.whl"))
+    library = Path(msgspec.__file__).parent
+    with zipfile.ZipFile(tmp_path / "msgspec.whl", "w") as archive:
+        for file in library.rglob("*"):
+            if "__pycache__" not in file.parts:
+                archive.write(file, file.relative_to(library.parent))
+    wheels = [describe_wheel(file.name, file.read_bytes()) for file in (*built, tmp_path / "msgspec.whl")]
+    write_pyz(tmp_path / "dragoman.pyz", wheels, epoch=0)
+
+    def start(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-S", tmp_path / "dragoman.pyz", *words],
+            cwd=tmp_path,
+            env={**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=patience(50),
+        )
+
+    answer = start("run", "--agent", "echo", "--no-history", "hi")
+    assert (answer.returncode, answer.stdout.strip()) == (0, "You said: hi"), answer.stderr
+    refusal = start("chat")
+    assert refusal.returncode == 2
+    assert refusal.stderr.endswith(" which is not installed. Try: pip install dragoman\n")
+    assert read_released(str(tmp_path / "dragoman.pyz"))  # what `dragoman ssh --pyz` takes
 
 
 def test_each_wheel_passes_the_inspection_of_a_release(tmp_path: Path) -> None:
