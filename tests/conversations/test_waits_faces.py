@@ -22,7 +22,6 @@ from dragoman.sdk.resumption import ResumingTransport
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair
 from dragoman_app.apps.chat.local_backend import LocalBackend
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.apps.run import plan, questions
 from dragoman_app.apps.run.lend import LentWorkspace
 from dragoman_app.apps.run.output import OutputWriter
@@ -32,6 +31,7 @@ from dragoman_app.cli.parser import make_parser
 from dragoman_app.tui.ports import ChatRequest, FormAnswer, FormPrompt, PermissionQuestion
 from dragoman_hub.gate.admission import Grant
 from dragoman_local.workspace.policy.terminal import TerminalLines
+from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.quiet import Quiet
 from tests.apps.gateway.stage import make_gateway
 from tests.apps.mcp.stage import official_client
@@ -84,16 +84,19 @@ async def by_run(folder: Path, method: str) -> str:
     reporter.write = lambda text: None  # type: ignore[method-assign,assignment]
     SlowLines.replies = iter(["ann", "yes"] if method == "elicitation/create" else ["1"])
     with patch.object(questions, "TerminalLines", SlowLines):
-        lending = LentWorkspace(made, reporter, on_open_question=lambda: None, is_remote=False)
-        async with lending.workspace, connect(asking_agent(), client=lending.client, limits=HASTE) as handle:
+        lending = LentWorkspace(made, reporter, on_open_question=lambda: None)
+        async with (
+            lending.local.workspace,
+            connect(asking_agent(), client=lending.client, limits=HASTE) as handle,
+        ):
             session = await handle.new_session(cwd=str(folder))
-            lending.workspace.open(session.id, cwd=str(folder))
+            lending.local.workspace.open(session.id, cwd=str(folder))
             return (await session.prompt(f"{method} {folder}", silence=60.0)).text
 
 
 async def by_chat(folder: Path, method: str) -> str:
     agent = shlex.join([sys.executable, slow_people.__file__])
-    backend = LocalBackend(str(folder), ChatRules(policy=str(folder / "ask.toml")), record=False)
+    backend = LocalBackend(str(folder), LocalRules(policy=str(folder / "ask.toml")), record=False)
     person = SlowPerson()
     async with backend.open(ChatRequest(agent=agent, cwd=str(folder)), person, person) as chat:
         assert (await chat.turn([v1.TextContent(text=f"{method} {folder}")])).stop_reason == "end_turn"

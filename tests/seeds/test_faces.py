@@ -23,7 +23,6 @@ from dragoman.dialect import DIALECTS
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.sdk.pool import PoolTask
 from dragoman_app.apps.chat.local_backend import LocalBackend
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.cli import main
 from dragoman_app.cli.check_agent import interpreted_command
 from dragoman_app.cli.parser import make_parser
@@ -32,6 +31,7 @@ from dragoman_hub.agents.specs import command_of
 from dragoman_hub.settings import AgentSettings
 from dragoman_local.known import AgentSource, KnownAgent
 from dragoman_local.known.doctor import diagnose
+from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.quiet import Quiet
 from tests.apps.run.run_process import run
 from tests.every import every
@@ -83,7 +83,7 @@ async def with_blocking(command: list[str], dialect: str) -> str:
 
 async def with_chat(command: list[str], dialect: str) -> str:
     with TemporaryDirectory() as folder:
-        backend = LocalBackend(folder, ChatRules(), record=False, dialect=dialect)
+        backend = LocalBackend(folder, LocalRules(), record=False, dialect=dialect)
         person = Quiet()
         wanted = ChatRequest(agent=shlex.join(command), cwd=folder)
         async with backend.open(wanted, person, person) as chat:

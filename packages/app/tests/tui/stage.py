@@ -18,7 +18,6 @@ from dragoman.errors import LocalMistake
 from dragoman.sdk.supervision.agent_start import Startable
 from dragoman.testing.pace import patience
 from dragoman_app.apps.chat.local_chat import ChatAgent, open_chat
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.app import ChatApp
 from dragoman_app.tui.ports import (
     AgentChoice,
@@ -29,6 +28,7 @@ from dragoman_app.tui.ports import (
     SessionBoard,
     SessionRow,
 )
+from dragoman_local.workspace.settings import LocalRules
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 PICTURES = Path(__file__).parents[4] / "docs" / "pictures"
@@ -54,7 +54,7 @@ class StageBackend:
         self, wanted: ChatRequest, person: ChatUser, listener: ChatListener
     ) -> AbstractAsyncContextManager[ChatSession]:
         source = ChatAgent(name=wanted.agent, target=self._agents[wanted.agent])
-        return open_chat(source, wanted, person, listener, rules=ChatRules())
+        return open_chat(source, wanted, person, listener, rules=LocalRules())
 
     async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:
         if agent not in self._agents:

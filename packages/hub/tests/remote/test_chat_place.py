@@ -13,8 +13,8 @@ from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman_app.apps.chat.hub_backend import HubBackend
 from dragoman_app.apps.chat.local_backend import LocalBackend
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.ports import ChatRequest
+from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.quiet import Quiet
 from tests.hub.outside.process import HubProcess
 from tests.remote.other_side import SshServer, needs_sshd
@@ -38,7 +38,7 @@ def folders(tmp_path: Path, server: SshServer, cache_here: Path, monkeypatch: py
 async def test_a_chat_tells_what_changed_on_the_other_side_and_puts_it_back(folders: Path) -> None:
     here, there = folders / "here", folders / "there"
     (there / "a.txt").write_text("before\n")
-    backend = LocalBackend(str(here), ChatRules(), place="ssh:there", maps=[f"{here}={there}"])
+    backend = LocalBackend(str(here), LocalRules(), place="ssh:there", maps=[f"{here}={there}"])
     quiet = Quiet()
     async with backend.open(ChatRequest(agent="echo", cwd=str(here)), quiet, quiet) as chat:
         await chat.look()
@@ -81,7 +81,7 @@ async def test_a_chat_through_a_hub_tells_what_changed_on_the_other_side(folders
     hub.config.write_text(f'durability = "off"\ndefault_agent = "echo"\n{place}')
     hub.start()
     try:
-        backend = HubBackend(str(here), ChatRules(), url=f"ws://{hub.place}/acp", headers=hub.headers)
+        backend = HubBackend(str(here), LocalRules(), url=f"ws://{hub.place}/acp", headers=hub.headers)
         far = next(choice for choice in await backend.agents() if choice.name == "far")
         assert far.detail == "on ssh:there"
         quiet = Quiet()

@@ -15,6 +15,7 @@ from dragoman.errors import CallFailed, ErrorAnswer, LocalMistake
 from dragoman.schema.v1 import NewSessionRequest, NewSessionResponse
 from dragoman.testing import talking_to
 from dragoman.testing.pace import patience
+from dragoman_local.workspace.lent_terminals import TerminalRequest
 from dragoman_local.workspace.refusals import CONFLICT, FORBIDDEN, INVALID_PARAMS, NOT_FOUND
 from dragoman_local.workspace.settings import FileSettings
 from dragoman_local.workspace.workspace import Workspace
@@ -334,3 +335,20 @@ async def test_a_slow_disk_stops_nobody(tmp_path: Path, monkeypatch: pytest.Monk
             pass
         turned.set()
         assert (await reading).text == "text"
+
+
+async def test_a_session_in_place_of_a_lost_one_has_its_folders_and_settings_and_nothing_that_ran(
+    tmp_path: Path,
+) -> None:
+    async with Workspace() as workspace:
+        workspace.open("lost", cwd=str(tmp_path), settings=FileSettings(missing="empty"))
+        terminal_id = await workspace.terminals("lost").create(TerminalRequest(command="sleep", args=["600"]))
+        workspace.renew("lost", "new")
+        assert (await workspace.session("new").read(str(tmp_path / "missing.txt"))).text == ""
+        with pytest.raises(ErrorAnswer):
+            workspace.session("lost")
+        with pytest.raises(ErrorAnswer):
+            workspace.terminals("new").get(terminal_id)
+        workspace.renew("never there", "newer")
+        with pytest.raises(ErrorAnswer):
+            workspace.session("newer")

@@ -20,7 +20,9 @@ from dragoman_local.known.access import AgentAccess, find_on_our_path
 from dragoman_local.known.lookup import OURS, find_agent_in
 
 if TYPE_CHECKING:  # a command that only names its agent does not pay for transports
+    from dragoman.sdk.client.agent_handle import AgentHandle
     from dragoman.transport.contract import Transport
+    from dragoman_local.workspace.settings import Place
 
 CONNECT_SECONDS = 5.0
 
@@ -37,9 +39,29 @@ class ChosenAgent(Struct, frozen=True):
 
     def open(self) -> Sequence[str] | Transport:
         """What `connect` takes. Needs a running loop."""
-        if self.agent.address is None:
-            return self.agent.command
-        return _dial(self.agent.address)
+        return self.agent.command if self.agent.address is None else self.dial()
+
+    def dial(self) -> Transport:
+        """The way to an agent at an address. Needs a running loop."""
+        return _dial(self.agent.address or "")
+
+    @property
+    def place(self) -> Place:
+        """Where its files are."""
+        return "there" if self.agent.place else "here"
+
+    def login_hint(self, agent: AgentHandle | None, *, knows_terminal: bool) -> str:
+        """What a person can do when it wants a login; see `login_methods.login_hint`."""
+        from dragoman_app.apps.login_methods import login_hint, login_methods
+
+        return login_hint(
+            self.agent_name,
+            [] if agent is None else login_methods(agent),
+            allow=self.agent.allow,
+            agent_variables=self.env,
+            ours=os.environ,
+            knows_terminal=knows_terminal,
+        )
 
 
 def find_target(

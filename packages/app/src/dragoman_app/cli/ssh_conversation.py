@@ -80,9 +80,10 @@ def _decider(args: argparse.Namespace) -> AccessDecider | None:
     """None if the client decides."""
     if args.decide == "client":
         return None
-    from dragoman_hub.remote.decider import load_decider
+    from dragoman_hub.remote.decider import AccessDecider
+    from dragoman_local.workspace.settings import LocalRules
 
-    return load_decider(args.policy, approve=args.approve, agent=args.command[0])
+    return AccessDecider(LocalRules(policy=args.policy, approve=args.approve), agent=args.command[0])
 
 
 async def _open_line(

@@ -11,8 +11,8 @@ from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.schema import v1
 from dragoman.sdk.serve import serving
 from dragoman_app.apps.chat.hub_backend import HubBackend, with_agent
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.ports import ChatRequest
+from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.quiet import Quiet
 
 
@@ -103,7 +103,7 @@ async def test_through_a_hub_its_agents_sessions_files_and_changes_are_used(tmp_
         nobody = socket.socket()
         nobody.bind(("127.0.0.1", 0))
         urls = f"ws://127.0.0.1:{nobody.getsockname()[1]}/acp,{url}"
-        house = HubBackend("/far", ChatRules(), url=urls, headers={"authorization": f"Bearer {token}"})
+        house = HubBackend("/far", LocalRules(), url=urls, headers={"authorization": f"Bearer {token}"})
         (choice,) = await house.agents()
         assert (choice.name, choice.title) == ("review", "Reviews")
         quiet = Quiet()

@@ -13,13 +13,13 @@ import pytest
 
 from dragoman.transport.messages import MessageTransport
 from dragoman_app.apps.chat.hub_backend import HubBackend
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.model.entries import SpeechEntry
 from dragoman_app.tui.ports import ChatRequest
 from dragoman_app.tui.screens import permission
 from dragoman_hub.api.endpoint import AcpEndpoint, Visit
 from dragoman_hub.api.listener import open_listener, open_socket
 from dragoman_hub.gate.admission import Admission, Grant, hash_token, local_hosts
+from dragoman_local.workspace.settings import LocalRules
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import Stage, Talker, staged
 from tests.hub.test_hub_killed import KilledHub
@@ -106,7 +106,7 @@ async def answered_elsewhere(stage: Stage) -> None:
 async def test_a_cut_connection_is_a_pause_and_a_restarted_hub_is_one(tmp_path: Path) -> None:
     gate = Gate()
     async with hub_of(gate) as (door, url):
-        backend = HubBackend(str(tmp_path), ChatRules(), url=url, headers=HEADERS)
+        backend = HubBackend(str(tmp_path), LocalRules(), url=url, headers=HEADERS)
         async with on_stage(backend, ChatRequest(agent="", cwd=str(tmp_path))) as eyes:
             await eyes.see("● ready")
 
@@ -139,7 +139,7 @@ async def test_an_open_question_outlives_the_connection_and_is_taken_back_when_i
 ) -> None:
     gate = Gate()
     async with hub_of(gate) as (door, url):
-        backend = HubBackend(str(tmp_path), ChatRules(), url=url, headers=HEADERS)
+        backend = HubBackend(str(tmp_path), LocalRules(), url=url, headers=HEADERS)
         async with on_stage(backend, ChatRequest(agent="", cwd=str(tmp_path))) as eyes:
             await eyes.see("● ready")
             for how in ("here", "elsewhere"):
@@ -188,7 +188,7 @@ async def test_a_real_hub_that_is_killed_in_mid_turn_leaves_no_gap(tmp_path: Pat
     await hub.start()
     try:
         url, headers = f"ws://127.0.0.1:{hub.port}/acp", {"authorization": f"Bearer {hub.token}"}
-        backend = HubBackend(str(tmp_path), ChatRules(), url=url, headers=headers)
+        backend = HubBackend(str(tmp_path), LocalRules(), url=url, headers=headers)
         async with on_stage(backend, ChatRequest(agent="", cwd=str(tmp_path))) as eyes:
             await eyes.see("● ready")
             await eyes.say("tell")

@@ -10,9 +10,9 @@ from dragoman.schema import v1
 from dragoman_app.apps.chat import hub_board
 from dragoman_app.apps.chat.hub_backend import HubBackend
 from dragoman_app.apps.chat.hub_board import make_board_session, make_permission
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.ports import ChatRequest
 from dragoman_app.tui.screens import permission
+from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.test_hub_backend_cuts import HEADERS, hub_of
 from tests.hub.sessions.agents import Gate
 from tests.tui.stage import on_stage
@@ -36,7 +36,7 @@ async def test_the_board_shows_all_sessions_answers_names_archives_and_comes_bac
         other = await door.stage.client().begin()
         here, done = await other.new(str(tmp_path)), await other.new(str(tmp_path))
         await other.answer(other.prompt(done, "say 3"))
-        backend = HubBackend(str(tmp_path), ChatRules(), url=url, headers=HEADERS)
+        backend = HubBackend(str(tmp_path), LocalRules(), url=url, headers=HEADERS)
         async with on_stage(backend, ChatRequest(agent="", cwd=str(tmp_path), session=here)) as eyes:
             await eyes.see("● ready")
             await eyes.press("f4")
@@ -116,7 +116,7 @@ async def test_a_question_is_whole_with_who_asks_and_what_is_risky_and_a_form_is
 
 async def test_a_board_says_that_its_token_is_refused_and_does_not_try_again(tmp_path: Path) -> None:
     async with hub_of(Gate()) as (_, url):
-        backend = HubBackend(str(tmp_path), ChatRules(), url=url, headers={})
+        backend = HubBackend(str(tmp_path), LocalRules(), url=url, headers={})
         moved = asyncio.Event()
         async with backend.board(moved.set) as board:
             await moved.wait()

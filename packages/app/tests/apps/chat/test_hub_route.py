@@ -10,8 +10,8 @@ from dragoman.sdk.resumption import ConnectionNotice
 from dragoman_app.apps.chat import hub_route
 from dragoman_app.apps.chat.hub_backend import HubBackend
 from dragoman_app.apps.chat.hub_route import PAGE, HubRoute, MissedUpdates, count_missed
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.ports import ChatEvent, ChatRequest, UpdatesBehind
+from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.quiet import Quiet
 
 SAID = v1.AgentMessageChunk(content=v1.TextContent(text="x"))
@@ -154,7 +154,7 @@ async def test_an_address_where_nobody_is_is_told_and_a_token_that_is_refused_en
     place.bind(("127.0.0.1", 0))  # nobody else's, and nobody listens
     listener = Told()
     url = f"ws://127.0.0.1:{place.getsockname()[1]}/acp"
-    house = HubBackend("/far", ChatRules(), url=url, headers={})
+    house = HubBackend("/far", LocalRules(), url=url, headers={})
 
     async def chat() -> None:
         async with house.open(ChatRequest(agent="", cwd="/far"), listener, listener):

@@ -6,8 +6,8 @@ import pytest
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman_app.apps.chat.local_backend import LocalBackend
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.ports import ChatRequest
+from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.quiet import Quiet
 from tests.forks import DRAGOMAN
 
@@ -44,7 +44,7 @@ async def test_a_conversation_is_recorded_found_and_gone_on_with(tmp_path: Path)
     script = tmp_path / "keeper.script"
     script.write_text(SCRIPT)
     agent = " ".join([*DRAGOMAN, "agent", "script", str(script)])
-    house = LocalBackend(str(tmp_path), ChatRules())
+    house = LocalBackend(str(tmp_path), LocalRules())
     quiet = Quiet()
     async with house.open(ChatRequest(agent=agent, cwd=str(tmp_path)), quiet, quiet) as chat:
         assert chat.agent == "keeper"
@@ -81,7 +81,7 @@ async def test_another_agent_goes_on_with_a_conversation_and_is_told_of_it_once(
     script = tmp_path / "keeper.script"
     script.write_text('agent keeper\non prompt\n  say "remembered " "$text"\n')
     agent = " ".join([*DRAGOMAN, "agent", "script", str(script)])
-    backend = LocalBackend(str(tmp_path), ChatRules())
+    backend = LocalBackend(str(tmp_path), LocalRules())
     quiet = Quiet()
     async with backend.open(ChatRequest(agent=agent, cwd=str(tmp_path)), quiet, quiet) as chat:
         await chat.turn([v1.TextContent(text="plums")])
@@ -100,7 +100,7 @@ async def test_another_agent_goes_on_with_a_conversation_and_is_told_of_it_once(
     assert '{"agent":"remembered plums"}' in first
     assert first.endswith("go on")
     assert second == "further"
-    unrecorded = LocalBackend(str(tmp_path), ChatRules(), record=False)
+    unrecorded = LocalBackend(str(tmp_path), LocalRules(), record=False)
     with pytest.raises(LocalMistake, match="not recorded"):
         await unrecorded.hand_over(ChatRequest(agent="keeper", cwd=str(tmp_path), session="s"), "echo")
 
@@ -113,5 +113,5 @@ async def test_agents_of_the_user_come_before_ours_and_the_echo_last(
     (tmp_path / "dragoman").mkdir()
     text = 'default_agent = "zulu"\n[agents.other]\ncommand = ["x"]\n[agents.zulu]\ncommand = ["x"]\n'
     (tmp_path / "dragoman/config.toml").write_text(text)
-    choices = await LocalBackend(str(tmp_path), ChatRules()).agents()
+    choices = await LocalBackend(str(tmp_path), LocalRules()).agents()
     assert [choice.name for choice in choices] == ["zulu", "other", "code", "review", "echo"]

@@ -6,9 +6,9 @@ import pytest
 
 from dragoman.schema import v1
 from dragoman_app.apps.chat.local_backend import LocalBackend
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.model.entries import NoteEntry
 from dragoman_app.tui.ports import ChatRequest
+from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.quiet import Quiet
 from tests.subagents.family import CHAIN, FAMILY, SHAPES, command
 
@@ -20,7 +20,7 @@ TREE = """Subagents:
 
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_a_turn_shows_who_works_for_whom(shape: str, tmp_path: Path) -> None:
-    house = LocalBackend(str(tmp_path), ChatRules(), record=False)
+    house = LocalBackend(str(tmp_path), LocalRules(), record=False)
     quiet = Quiet()
     async with house.open(ChatRequest(agent=command(shape), cwd=str(tmp_path)), quiet, quiet) as chat:
         assert (await chat.turn([v1.TextContent(text="Go")])).stop_reason == "end_turn"

@@ -13,7 +13,7 @@ from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
 SEVERE = {"rule": "hub/own", "severity": "high", "text": "The hub knows", "path": "/a", "line": 2}
 
 
-def asked(command: str) -> PermissionPrompt:
+def asked(command: str, meta: object) -> PermissionPrompt:
     call = v1.ToolCallUpdate(tool_call_id="c", kind="execute", raw_input={"command": command})
     act = act_of_call(call, ActContext(roots=("/work",)))
     return PermissionPrompt(
@@ -22,24 +22,16 @@ def asked(command: str) -> PermissionPrompt:
         view=view_of(act),
         text="",
         options=(),
+        meta=meta,
     )
 
 
 async def found(command: str, **ours: Any) -> list[tuple[str, str]]:
     risk_notes = RiskNotes()
-    seen: list[tuple[str, str]] = []
-
-    async def permit(request: v1.RequestPermissionRequest) -> v1.RequestPermissionResponse:
-        seen.extend((one.severity, one.text) for one in await risk_notes.about(asked(command))())
-        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
-
-    call = v1.ToolCallUpdate(tool_call_id="c")
-    request = v1.RequestPermissionRequest(
-        session_id="s", tool_call=call, options=[], meta={"dragoman": ours} if ours else None
-    )
-    await risk_notes.keep_risks(permit)(request)
+    question = asked(command, {"dragoman": ours} if ours else None)
+    cautions = await risk_notes.about(question)()
     await risk_notes.aclose()
-    return seen
+    return [(caution.severity, caution.text) for caution in cautions]
 
 
 async def test_a_command_is_judged_here() -> None:

@@ -8,8 +8,15 @@ import pytest
 
 from dragoman.errors import CallFailed, PeerDied
 from dragoman.schema import v1
+from dragoman_app.apps.gateway.gateway import Gateway, GatewayRules
 from dragoman_app.apps.gateway.report import TurnEvent
+from dragoman_app.apps.target import ChosenAgent
+from dragoman_local.known import AgentSource, KnownAgent
 from tests.apps.gateway.stage import make_gateway
+from tests.subagents.family import SHAPES, arguments
+
+
+async def ignore(event: TurnEvent) -> None: ...
 
 
 async def test_a_gateway_stores_its_decisions_and_nothing_that_was_said(
@@ -19,8 +26,6 @@ async def test_a_gateway_stores_its_decisions_and_nothing_that_was_said(
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
     folder = tmp_path / "project"
     folder.mkdir()
-
-    async def ignore(event: TurnEvent) -> None: ...
 
     async with make_gateway(folder) as gateway:
         session = await gateway.open_session(cwd=str(folder), owner="somebody")
@@ -38,3 +43,26 @@ async def test_what_looks_like_a_secret_in_an_agents_last_words_is_not_told(tmp_
         failed = gateway.explain(CallFailed(-32603, f"quota of {key} used up", method="session/prompt"))
     assert "401 for" in str(died.message)
     assert key not in f"{died.message} {failed.message}"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_what_a_subagent_asks_is_decided_as_in_its_session(shape: str, tmp_path: Path) -> None:
+    known = KnownAgent(name="family", command=tuple(arguments(shape)), source=AgentSource.COMMAND)
+    rules = GatewayRules(approve="all")
+    async with Gateway(ChosenAgent(known, {}, "family"), rules, cwd=str(tmp_path)) as gateway:
+        session = await gateway.open_session(cwd=str(tmp_path), owner="somebody")
+        report = await session.turn([v1.TextContent(text="Go")], ignore)
+    assert report.text == "I ask for help. answers: allow allow allow"
+    assert report.refusals == []
+
+
+async def test_a_report_says_that_nothing_is_permitted_because_nothing_can_be_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").write_text("no folder")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    async with make_gateway(tmp_path, approve="all") as gateway:
+        session = await gateway.open_session(cwd=str(tmp_path), owner="somebody")
+        report = await session.turn([v1.TextContent(text="/ask new.txt")], ignore)
+    assert [note for note in report.notes if "audit.jsonl cannot be written" in note]
+    assert [refusal.why for refusal in report.refusals] == ["the audit log cannot be written"]

@@ -11,7 +11,8 @@ from dragoman.testing import talking_to
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.plan import SessionRequest
 from dragoman_app.apps.run.session import open_session, settle
-from dragoman_local.workspace.workspace import Workspace
+from dragoman_local.workspace.local_client import LocalClient
+from dragoman_local.workspace.settings import LocalRules
 from tests.apps.run.run_process import run, scripted
 
 
@@ -61,9 +62,10 @@ def agent_with_options(seen: list[tuple[str, str | bool]]) -> Agent:
 )
 async def test_options_are_set(settings: dict[str, str], expected: tuple[str, str | bool]) -> None:
     seen: list[tuple[str, str | bool]] = []
-    with Workspace() as workspace:
+    local = LocalClient(lambda session_id: None, rules=LocalRules())
+    with local.workspace:
         async with talking_to(agent_with_options(seen)) as handle:
-            session, how = await open_session(handle, workspace, chosen(**settings))
+            session, how = await open_session(handle, local, chosen(**settings))
             await settle(session, chosen(**settings))
     assert (how, seen) == ("new", [expected])
 
@@ -80,9 +82,10 @@ async def test_what_there_is_not_is_answered_with_what_there_is(
     settings: dict[str, str], why: str, known: str
 ) -> None:
     seen: list[tuple[str, str | bool]] = []
-    with Workspace() as workspace:
+    local = LocalClient(lambda session_id: None, rules=LocalRules())
+    with local.workspace:
         async with talking_to(agent_with_options(seen)) as handle:
-            session, _ = await open_session(handle, workspace, chosen(**settings))
+            session, _ = await open_session(handle, local, chosen(**settings))
             with pytest.raises(UsageMistake, match=why) as told:
                 await settle(session, chosen(**settings))
     assert known in told.value.next_step

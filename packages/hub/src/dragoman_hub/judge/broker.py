@@ -38,9 +38,9 @@ from dragoman_hub.session import events as ev
 from dragoman_hub.session.frames import encode_json, object_of, value_of
 from dragoman_hub.session.state import OpenRequest, PromptAnswer
 from dragoman_local.workspace.policy.audit import AuditLog
-from dragoman_local.workspace.policy.permission_service import policy_refusal
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
+from dragoman_local.workspace.refusals import policy_refusal
 from dragoman_local.workspace.remote_access import PERMIT_METHOD
 
 log = logging.getLogger(__name__)

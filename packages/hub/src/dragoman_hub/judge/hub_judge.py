@@ -44,7 +44,7 @@ from dragoman_local.workspace.policy.judge import (
 )
 from dragoman_local.workspace.policy.options import choose_option, select_option, usable_options
 from dragoman_local.workspace.policy.permission_prompt import PermissionChoice, PermissionPrompt, Settlement
-from dragoman_local.workspace.policy.permission_service import PermissionService, policy_refusal
+from dragoman_local.workspace.policy.permission_service import PermissionService
 from dragoman_local.workspace.policy.policy import BUILT_IN, Policy, PolicyLayer
 from dragoman_local.workspace.policy.policy_files import load_policy, read_file
 from dragoman_local.workspace.policy.policy_parser import PolicyError
@@ -52,6 +52,7 @@ from dragoman_local.workspace.policy.policy_paths import policy_paths
 from dragoman_local.workspace.policy.remembered_rules import RememberedRules
 from dragoman_local.workspace.policy.rules import PolicyRule
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
+from dragoman_local.workspace.refusals import policy_refusal
 from dragoman_local.workspace.remote_access import PERMIT_METHOD
 
 log = logging.getLogger(__name__)

@@ -25,20 +25,13 @@ from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Request, id_key
 from dragoman.wire.glance import Glance
 from dragoman_hub.remote.own_calls import OwnCalls, params_in
-from dragoman_local.workspace.policy.act import ActContext
-from dragoman_local.workspace.policy.act_reader import act_of_call
 from dragoman_local.workspace.policy.act_view import lent_call
-from dragoman_local.workspace.policy.audit import AuditLog
-from dragoman_local.workspace.policy.decision import PolicyDecision
-from dragoman_local.workspace.policy.judge import PermissionJudge
-from dragoman_local.workspace.policy.options import usable_options
+from dragoman_local.workspace.policy.desk import LocalDesk, LocalUser
 from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
-from dragoman_local.workspace.policy.permission_service import PermissionService
-from dragoman_local.workspace.policy.policy import Approve, Policy
 from dragoman_local.workspace.policy.policy_files import load_policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError
-from dragoman_local.workspace.policy.policy_paths import policy_paths
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
+from dragoman_local.workspace.settings import LocalRules
 
 log = logging.getLogger(__name__)
 
@@ -48,44 +41,38 @@ MOST_KEPT = 1024
 """Requests of either side that are waited for; of more, no peer needs an answer."""
 
 
-def load_decider(file: str | None, *, approve: Approve | None, agent: str) -> AccessDecider:
-    """By the rules of a policy file, if one is named, and of this user's. Raises `LocalMistake`."""
-    try:
-        policy = load_policy(file=file, approve=approve)
-    except PolicyError as error:
-        raise LocalMistake(str(error)) from error
-    return AccessDecider(policy, agent=agent)
-
-
 class AccessDecider:
     """Stands on the way of a relay: `from_client` and `from_agent` give what goes on of each frame."""
 
-    def __init__(self, policy: Policy, *, agent: str) -> None:
+    def __init__(self, rules: LocalRules, *, agent: str) -> None:
+        """By the rules of a policy file, if one is named, and of this user's. Raises `LocalMistake`."""
+        try:
+            load_policy(file=rules.policy, approve=rules.approve)
+        except PolicyError as error:
+            raise LocalMistake(str(error)) from error
         self.relay: Relay | None = None
         self.tell_client: Callable[[bytes], None] = lambda _: None
         """Both are set by the one who runs it."""
-        self._agent_name = agent
-        self._home = policy_paths().home
-        self._judge = PermissionJudge(audit=AuditLog(policy_paths().audit))
-        self._service = PermissionService(policy, asker=self, judge=self._judge, agent=agent)
+        desk = LocalDesk(rules, door="ssh", agent=agent, user=LocalUser(permissions=self))
+        self._permissions = desk.permissions
         self._numbers = itertools.count(1)
         self._calls = OwnCalls("access", lambda line: self.tell_client(line))
         self._openings: dict[Hashable, list[str]] = {}  # folders, by the id of the request that opens
         self._questions: dict[Hashable, v1.RequestPermissionRequest] = {}  # of the agent's own
         self._tasks: dict[Hashable, asyncio.Task[None]] = {}
-        self._roots: dict[str, list[str]] = {}
 
     def from_client(self, line: bytes, glance: Glance) -> bytes | None:
         if self._calls.take_answer(line, glance):
             return None
         if glance.method is UNSET and glance.id is not UNSET:
             question = self._questions.pop(id_key(glance.id), None)
-            if question is not None:
-                self._note_grant(question, line)
+            answer = None if question is None else decode(line)
+            if question is not None and isinstance(answer, Response):
+                self._permissions.note_grant(question, _option_in(answer))
         elif glance.method in OPENS and glance.id is not UNSET:
             self._on_opening(line)
         elif glance.method == "session/prompt":
-            self._service.end_turn()
+            self._permissions.end_turn()
         return line
 
     def from_agent(self, line: bytes, glance: Glance) -> bytes | None:
@@ -115,7 +102,7 @@ class AccessDecider:
         folders = [params.get("cwd"), *(more if isinstance(more, list) else [])]
         roots = [folder for folder in folders if isinstance(folder, str)]
         if isinstance(params.get("sessionId"), str) and roots:
-            self._open(params["sessionId"], roots)
+            self._permissions.open(params["sessionId"], roots=roots)
         if isinstance(envelope, Request) and len(self._openings) < MOST_KEPT:
             self._openings[id_key(envelope.id)] = roots
 
@@ -125,11 +112,7 @@ class AccessDecider:
         if roots and isinstance(envelope, Response):
             result = msgspec.json.decode(envelope.result)
             if isinstance(result, dict) and isinstance(result.get("sessionId"), str):
-                self._open(result["sessionId"], roots)
-
-    def _open(self, session_id: str, roots: list[str]) -> None:
-        self._roots[session_id] = roots
-        self._service.open(session_id, roots=roots)
+                self._permissions.open(result["sessionId"], roots=roots)
 
     # Deciding.
 
@@ -144,7 +127,7 @@ class AccessDecider:
         if not isinstance(envelope, Request):
             return
         try:
-            await self._service.guard(read_access(params_in(line)))
+            await self._permissions.guard(read_access(params_in(line)))
             reply = response(envelope.id, b"{}")
         except ErrorAnswer as error:
             reply = failure(envelope.id, error_object(error.code, error.message, error.data))
@@ -166,19 +149,6 @@ class AccessDecider:
         }
         answer = await self._calls.call(ASK, msgspec.json.encode(params))
         return _option_in(answer)
-
-    def _note_grant(self, request: v1.RequestPermissionRequest, line: bytes) -> None:
-        """The client has permitted something: what follows from it is not asked again."""
-        envelope = decode(line)
-        option = _option_in(envelope) if isinstance(envelope, Response) else None
-        kinds = {option.option_id: option.kind for option in usable_options(request.options)}
-        if option is None or kinds.get(option) not in ("allow_once", "allow_always"):
-            return
-        roots = tuple(self._roots.get(request.session_id, ()))
-        context = ActContext(agent=self._agent_name, roots=roots, home=self._home)
-        act = act_of_call(request.tool_call, context, session_id=request.session_id)
-        decision = PolicyDecision(outcome="allow", rule="", why="a person said so")
-        self._judge.settle(act, decision, request.options, option, by="person")
 
 
 def _option_in(answer: Response | Failure) -> str | None:

@@ -17,13 +17,10 @@ from dragoman.errors import ErrorAnswer, LinkClosed, LocalMistake
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NOT_FOUND
 from dragoman_local.workspace import extension_methods
-from dragoman_local.workspace.lent_files import Access, LentFiles
-from dragoman_local.workspace.policy.audit import AuditLog
-from dragoman_local.workspace.policy.permission_service import PermissionService, policy_refusal
-from dragoman_local.workspace.policy.policy_files import load_policy
-from dragoman_local.workspace.policy.policy_parser import PolicyError
-from dragoman_local.workspace.policy.policy_paths import policy_paths
-from dragoman_local.workspace.workspace import Workspace
+from dragoman_local.workspace.lent_files import LentFiles
+from dragoman_local.workspace.local_client import LocalClient
+from dragoman_local.workspace.policy.desk import LocalDesk
+from dragoman_local.workspace.settings import LocalRules
 
 log = logging.getLogger(__name__)
 
@@ -46,14 +43,15 @@ class RequestLending:
     def __init__(self, tell: Answer, *, policy: str = "") -> None:
         """`policy` is the file of rules that come first."""
         self._tell = tell
-        self._policy_file = policy or None
+        self._rules = LocalRules(policy=policy or None, approve="reads")
+        self._desks: dict[str | None, LocalDesk] = {}  # of the sessions that are open
         self._owner = TaskOwner("lending")
-        self._workspace = Workspace(terminals=None, guard=self._guard)
+        self._local = LocalClient(self._desks.get, rules=self._rules)
+        self._workspace = self._local.workspace
         self._handlers: dict[str, Handler] = {
             "fs/read_text_file": self._read_text,
             **extension_methods.handlers(self._workspace.session),
         }
-        self._folders: dict[str, tuple[str, ...]] = {}  # of the sessions that are open
         self._gate = asyncio.Semaphore(AT_ONCE)
 
     def ask(self, position: int, message: Message) -> None:
@@ -67,17 +65,6 @@ class RequestLending:
         """End what is still being read. Nothing is asked after this."""
         await self._owner.aclose()
         self._workspace.close_all()
-
-    async def _guard(self, access: Access) -> None:
-        folders = self._folders.get(access.session_id, ())
-        try:
-            policy = await asyncio.to_thread(
-                load_policy, roots=folders, file=self._policy_file, approve="reads"
-            )
-        except PolicyError as error:
-            log.warning("nothing is lent: %s", error)
-            raise policy_refusal() from None
-        await PermissionService(policy, audit=AuditLog(policy_paths().audit), roots=folders).guard(access)
 
     async def _answer(self, position: int, message: Message) -> None:
         async with self._gate:
@@ -105,13 +92,14 @@ class RequestLending:
         session = as_text(params.get("sessionId"))
         more = [as_text(path) for path in as_list(params.get("additionalDirectories"))]
         folders = (as_text(params.get("cwd")), *more)
-        if self._folders.get(session) == folders:
+        desk = self._desks.get(session)
+        if desk is not None and desk.roots == folders:
             return
         self._workspace.open(session, cwd=folders[0], additional_directories=more)
-        self._folders[session] = folders
-        if len(self._folders) > MOST_SESSIONS:
-            oldest = next(iter(self._folders))
-            del self._folders[oldest]
+        self._desks[session] = LocalDesk(self._rules, agent="", roots=folders, client=self._local)
+        if len(self._desks) > MOST_SESSIONS:
+            oldest = str(next(iter(self._desks)))
+            del self._desks[oldest]
             self._workspace.close(oldest)
 
     async def _read_text(self, params: Object, agent: object) -> Object:

@@ -47,6 +47,11 @@ def reason_of(error: ErrorAnswer) -> str:
     return str(error.data.get("reason", "")) if isinstance(error.data, dict) else ""
 
 
+def policy_refusal() -> ErrorAnswer:
+    """What an agent is told when something lent is not permitted."""
+    return refusal(FORBIDDEN, "policy", "the policy of this client does not permit it")
+
+
 def bad_path(why: str) -> ErrorAnswer:
     return refusal(INVALID_PARAMS, "bad_path", f"Invalid params: {why}")
 

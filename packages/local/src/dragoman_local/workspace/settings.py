@@ -7,9 +7,12 @@ confuses another.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from dragoman_local.workspace.policy.policy import Approve
 
 KIBIBYTE = 1024
 MEBIBYTE = 1024 * KIBIBYTE
@@ -77,6 +80,20 @@ class FileSettings(Struct, frozen=True, kw_only=True):
 
 
 DEFAULT_SETTINGS = FileSettings()
+
+Place: TypeAlias = Literal["here", "there", "nowhere"]
+"""Where an agent's files are: lent from here; lent there, and decided here; or none of our business."""
+
+
+class LocalRules(Struct, frozen=True, kw_only=True):
+    """What a command line says about permissions."""
+
+    policy: str | None = None
+    """The absolute path of a file whose rules come first."""
+    approve: Approve | None = None
+    """Who answers what no rule answers, if it is not a person."""
+    shell_lines: bool = False
+    """Whether a line of shell is run by a shell, once it is permitted; else it is refused."""
 
 
 class TerminalSettings(Struct, frozen=True, kw_only=True):

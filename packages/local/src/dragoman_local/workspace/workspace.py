@@ -195,6 +195,16 @@ class Workspace:
         if lent is not None:
             lent.close()
 
+    def renew(self, former_id: str, session_id: str) -> None:
+        """The agent has lost a session and begun another in its place: lend that one the same folders. What
+        runs for the former one is killed, and what it was told of files is forgotten, as the agent has.
+        """
+        former = self._sessions.pop((None, former_id), None)
+        if former is not None:
+            former.terminals.close()
+            lent = self._lend(former.files.files.roots, former.files.files.settings, before=None)
+            self._settle((None, session_id), lent)
+
     def close_all(self) -> None:
         for agent, session_id in list(self._sessions):
             self.close(session_id, agent=agent)

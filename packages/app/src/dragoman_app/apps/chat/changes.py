@@ -43,7 +43,11 @@ class TurnSnapshot:
     async def compare(self) -> SnapshotReview | None:
         if self._snapshot is None:
             return None
-        changes = await self._snapshot.compare()
+        try:
+            changes = await self._snapshot.compare()
+        except (LocalMistake, OSError) as error:
+            self._tell(f"what has changed on disk cannot be told: {error}")
+            return None
         return SnapshotReview(changes, [change for change in changes.files if not is_our_file(change.path)])
 
     async def aclose(self) -> None:
@@ -57,6 +61,7 @@ class SnapshotReview:
 
     def __init__(self, changes: DiskChanges, files: Sequence[FileChange]) -> None:
         self._changes = changes
+        self.changed = files
         self.notes = list(changes.notes)
         self.files = [
             ReviewedFile(

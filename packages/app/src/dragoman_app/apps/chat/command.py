@@ -16,12 +16,12 @@ from pathlib import Path
 from dragoman.errors import LocalMistake
 from dragoman_app.apps.chat.hub_backend import HubBackend
 from dragoman_app.apps.chat.local_backend import LocalBackend
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.apps.chat.terminal_colours import ask_terminal, theme_for
 from dragoman_app.apps.chat.terminal_end import TerminalEnd
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.files import authorization
 from dragoman_app.apps.log_lines import log_only_to
+from dragoman_app.apps.run.plan import check_policy, rules_of
 from dragoman_app.apps.target import remote_folder
 from dragoman_app.tui.app import ChatApp, theme_names
 from dragoman_app.tui.drawing.pictures import prepare_pictures
@@ -48,11 +48,7 @@ def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | N
             "--in is for agents that are started from here", "name the place in the hub's file"
         )
     cwd = _cwd(args)
-    rules = ChatRules(
-        policy=args.policy and os.path.abspath(args.policy),
-        approve=args.approve,
-        shell_lines=args.shell_lines,
-    )
+    rules = rules_of(args, args.approve)
     backend: LocalBackend
     if args.hub:
         backend = HubBackend(cwd, rules, url=args.hub, headers=authorization(args.token_file))
@@ -66,7 +62,7 @@ def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | N
             place=args.place,
             maps=args.map,
         )
-    rules.check([] if args.hub or args.place else [cwd])
+    check_policy(rules, [] if args.hub or args.place else [cwd])
     session = "last" if args.continue_ else args.resume
     if session is not None and args.agent is None:
         return backend, backend.find_stored(session, cwd)

@@ -22,8 +22,8 @@ from dragoman_app.apps.chat.hub_chat import HubChat, call_hub
 from dragoman_app.apps.chat.hub_route import HubRoute
 from dragoman_app.apps.chat.local_backend import LocalBackend
 from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionBoard, SessionRow
+from dragoman_local.workspace.settings import LocalRules
 
 LISTED = 60
 
@@ -33,7 +33,7 @@ class HubBackend(LocalBackend):
     that serve the same sessions.
     """
 
-    def __init__(self, cwd: str, rules: ChatRules, *, url: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, cwd: str, rules: LocalRules, *, url: str, headers: Mapping[str, str]) -> None:
         super().__init__(cwd, rules, record=False)
         self._urls = url.split(",")
         for each_url in self._urls:
@@ -64,7 +64,7 @@ class HubBackend(LocalBackend):
         urls = ",".join(with_agent(url, request.agent) for url in self._urls)
         route = self._route = HubRoute(urls, self._headers, listener)
         source = ChatAgent(
-            name=request.agent or "hub", target=route.dial, is_nameless=not request.agent, is_local=False
+            name=request.agent or "hub", target=route.dial, is_nameless=not request.agent, place="nowhere"
         )
         try:
             async with open_chat(source, request, person, listener, rules=self._rules, kind=HubChat) as chat:

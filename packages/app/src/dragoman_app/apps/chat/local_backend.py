@@ -11,10 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from dragoman.errors import JournalError, LocalMistake
-from dragoman.transport.contract import Transport
 from dragoman_app.apps.chat.local_board import open_local_board
 from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
-from dragoman_app.apps.chat.rules import ChatRules
 from dragoman_app.apps.chat.stored_history import StoredHistory
 from dragoman_app.apps.recorded_sessions import note_handover, read_brief
 from dragoman_app.apps.running_marks import INTERRUPTED, RunningMark
@@ -26,6 +24,7 @@ from dragoman_local.known import AgentSource as AgentSource
 from dragoman_local.known import known_agents, reach_agent, read_config
 from dragoman_local.known.access import AgentAccess
 from dragoman_local.known.lookup import find_agent_in
+from dragoman_local.workspace.settings import LocalRules
 
 LISTED = 60
 """Sessions in the list; words find the others."""
@@ -37,7 +36,7 @@ class LocalBackend:
     def __init__(
         self,
         cwd: str,
-        rules: ChatRules,
+        rules: LocalRules,
         *,
         variables: Iterable[str] = (),
         record: bool = True,
@@ -85,9 +84,8 @@ class LocalBackend:
             source = ChatAgent(
                 name=target.agent.name,
                 identity=target.agent.identity,
-                target=target.agent.command or (lambda: _dial(target)),
-                is_local=not target.agent.place,
-                decides=bool(target.agent.place),
+                target=target.agent.command or target.dial,
+                place=target.place,
                 is_nameless=target.agent.source in (AgentSource.COMMAND, AgentSource.ADDRESS),
                 env=target.env,
                 dialect=target.dialect,
@@ -231,12 +229,6 @@ class LocalBackend:
         if not can or not os.path.isdir(info.cwd):
             return None
         return ChatRequest(agent=info.agent, cwd=info.cwd, session=info.session)
-
-
-def _dial(target: ChosenAgent) -> Transport:
-    transport = target.open()
-    assert not isinstance(transport, Sequence)
-    return transport
 
 
 def _record_stderr(recorder: HistoryRecorder, stream: str, chunk: bytes) -> None:

@@ -28,14 +28,12 @@ from dragoman.version import VERSION
 from dragoman_app.apps.chat.changes import TurnSnapshot
 from dragoman_app.apps.chat.file_text import read_file_text
 from dragoman_app.apps.chat.files import FileFinder
-from dragoman_app.apps.chat.forms import ScreenForms
 from dragoman_app.apps.chat.risk_notes import RiskNotes
-from dragoman_app.apps.chat.rules import ChatRules
+from dragoman_app.apps.chat.rules import at_screen, make_audit_log
 from dragoman_app.apps.chat.shell import TerminalOutput, UserCommand, start
 from dragoman_app.apps.chat.stored_history import StoredHistory
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.attach import blocks_of, read_attachments
-from dragoman_app.apps.run.session import file_settings
 from dragoman_app.tui.model.transcript import Transcript
 from dragoman_app.tui.ports import (
     ChangeReview,
@@ -47,11 +45,9 @@ from dragoman_app.tui.ports import (
     UpdatesBehind,
 )
 from dragoman_local.journal.brief import ConversationBrief
-from dragoman_local.workspace.policy.elicitation import ElicitationService
-from dragoman_local.workspace.policy.tool_calls import ToolCalls
-from dragoman_local.workspace.remote_access import serve_decisions
-from dragoman_local.workspace.settings import TerminalSettings
-from dragoman_local.workspace.workspace import Workspace
+from dragoman_local.workspace.local_client import LocalClient
+from dragoman_local.workspace.policy.desk import LocalDesk
+from dragoman_local.workspace.settings import LocalRules, Place
 
 MOST_TERMINALS = 64
 """Terminals whose output is still shown after the agent released them."""
@@ -72,9 +68,7 @@ class ChatAgent:
     env: dict[str, str] | None = None
     is_nameless: bool = False
     """Whether its own name says more than ours."""
-    is_local: bool = True
-    decides: bool = False
-    """Whether its files and terminals are elsewhere, and what it may do with them is decided here."""
+    place: Place = "here"
     tap: Tap | None = None
     on_stderr: Callable[[bytes], None] | None = None
     dialect: str = "auto"
@@ -89,12 +83,10 @@ class LocalChat:
         request: ChatRequest,
         person: ChatUser,
         listener: ChatListener,
-        rules: ChatRules,
+        rules: LocalRules,
     ) -> None:
         self.agent = source.name
         self.cwd = request.cwd
-        self.is_local = source.is_local
-        self._decides = source.decides
         self.past: StoredHistory | None = None
         self.brief: ConversationBrief | None = None
         """What the agent is told of another agent's conversation, until a turn has ended."""
@@ -102,26 +94,24 @@ class LocalChat:
         """Stores a title of the session in the history, if there is one."""
         self._request = request
         self._listener = listener
-        self._calls = ToolCalls()
         self._session: SupervisedSession | None = None
         self._files = FileFinder(request.cwd)
         self._look = TurnSnapshot(request.cwd, self._note)
         self._lines: list[UserCommand] = []
         self._terminals: OrderedDict[str, TerminalOutput] = OrderedDict()
-        roots = [request.cwd]
         self._risk_notes = RiskNotes()
         self._subagents = SubagentTree()
-        desk = rules.desk(
-            person,
-            self._calls,
-            agent=source.identity or source.name,
-            roots=roots,
-            tell=self._note,
-            risk_notes=self._risk_notes,
-            requester_of=self._subagents.requester,
+        self.local = LocalClient(
+            lambda _: self._desk, rules=rules, place=source.place, find_subagents=lambda: self._subagents
         )
-        questions = ElicitationService(
-            asker=ScreenForms(person), agent=source.name, requester_of=self._subagents.requester
+        self._desk = LocalDesk(
+            rules,
+            door="chat",
+            agent=source.identity or source.name,
+            roots=[request.cwd],
+            user=at_screen(person, self._risk_notes),
+            audit=make_audit_log(self._note),
+            client=self.local,
         )
         self.client = Client(
             "dragoman-chat",
@@ -131,18 +121,11 @@ class LocalChat:
             subagents=True,
         )
         self.client.update(self._on_update)
-        self.client.request_permission(self._risk_notes.keep_risks(desk.permission))
-        self.client.elicit(questions.elicit)
-        self._desk = desk
-        self.workspace = Workspace(
-            guard=desk.guard,
-            terminals=TerminalSettings(shell_lines=rules.shell_lines),
-            root_of=self._subagents.root_of,
-        )
-        if source.is_local:
-            self.workspace.serve(self.client)
-        elif source.decides:
-            serve_decisions(self.client, desk.guard)
+        self.local.serve(self.client)
+
+    @property
+    def is_local(self) -> bool:
+        return self.local.place == "here"
 
     # The session.
 
@@ -158,27 +141,20 @@ class LocalChat:
         # To resume is cheaper, but only our own history can then show what was said.
         can = agent.handle.capabilities
         if "sessionCapabilities.resume" in can and (self.past is not None or "loadSession" not in can):
-            self._lend(session_id, agent)
+            self.local.lend(session_id, cwd=self.cwd, info=agent.info)
             self._session = await agent.resume_session(session_id, cwd=self.cwd)
         elif "loadSession" in can:
             self.past = None
-            self._lend(session_id, agent)
+            self.local.lend(session_id, cwd=self.cwd, info=agent.info)
             self._session = await agent.load_session(session_id, cwd=self.cwd)
         else:
             await self._make(agent)
             self._note("This agent cannot go on with a stored session: what you see above, it does not know.")
 
     async def _make(self, agent: SupervisedAgent) -> None:
-        if not self.is_local:
+        with self.local.lending(cwd=self.cwd, info=agent.info) as lent:
             self._session = await agent.new_session(cwd=self.cwd)
-            return
-        with self.workspace.opening(cwd=self.cwd, settings=file_settings(agent.info)) as opening:
-            self._session = await agent.new_session(cwd=self.cwd)
-            opening.settle(self._session.id)
-
-    def _lend(self, session_id: str, agent: SupervisedAgent) -> None:
-        if self.is_local:
-            self.workspace.open(session_id, cwd=self.cwd, settings=file_settings(agent.info))
+            lent(self._session.id)
 
     @property
     def request(self) -> ChatRequest:
@@ -202,7 +178,7 @@ class LocalChat:
         try:
             result = await self.session.prompt(*brief, *blocks, keep_text=False)
         finally:
-            self._desk.end_turn()
+            self._desk.permissions.end_turn()
         self.brief = None
         return result
 
@@ -253,7 +229,7 @@ class LocalChat:
         if may_announce and announcement_in(update) is not None:
             return  # the tree shows it
         if isinstance(update, _TOOLS):
-            self._calls.on_update(notification)
+            self.local.calls.on_update(notification)
             for item in update.content or ():
                 if isinstance(item, v1.Terminal):
                     self._keep(item.terminal_id, session_id)
@@ -265,13 +241,13 @@ class LocalChat:
         before = tree.last_line(session_id)
         changed = tree.hear(notification)
         if session_id in tree:
-            self._calls.on_update(notification)
+            self.local.calls.on_update(notification)
         if changed is not None or tree.last_line(session_id) != before:
             self._listener.on_subagents("\n".join(tree_lines(tree, tree.root_of(session_id))))
 
     def on_chat_event(self, event: SupervisionEvent) -> None:
-        if event.kind == "lost_context" and event.session_id is not None and self.is_local:
-            self.workspace.open(event.session_id, cwd=self.cwd)
+        if event.kind == "lost_context" and event.session_id is not None and event.former_id is not None:
+            self.local.workspace.renew(event.former_id, event.session_id)
         kind = _KINDS.get(event.kind, event.kind)
         self._listener.on_chat_event(ChatEvent(kind=kind, text=event.text, detail=event.stderr))  # type: ignore[arg-type]
 
@@ -283,7 +259,7 @@ class LocalChat:
     def _keep(self, terminal_id: str, session_id: str) -> None:
         """Hold on to a terminal: its agent may release it before anybody has seen the end of it."""
         try:
-            terminal = self.workspace.terminals(session_id).get(terminal_id)
+            terminal = self.local.workspace.terminals(session_id).get(terminal_id)
         except ErrorAnswer:
             return
         self._terminals.setdefault(terminal_id, TerminalOutput(terminal))
@@ -321,7 +297,7 @@ class LocalChat:
     async def look(self) -> None:
         if self.is_local:
             await self._look.take()
-        elif self._decides:
+        elif self.local.place == "there":
             await self._look.take_there(self.session.life.handle.call, self.session.id)
 
     async def review(self) -> ChangeReview | None:
@@ -341,7 +317,7 @@ async def open_chat(
     person: ChatUser,
     listener: ChatListener,
     *,
-    rules: ChatRules,
+    rules: LocalRules,
     past: StoredHistory | None = None,
     kind: type[LocalChat] | None = None,
 ) -> AsyncIterator[LocalChat]:
@@ -350,11 +326,11 @@ async def open_chat(
         chat = (kind or LocalChat)(source, request, person, listener, rules)
         chat.past = past
         stack.push_async_callback(chat.aclose)
-        await stack.enter_async_context(chat.workspace)
+        await stack.enter_async_context(chat.local.workspace)
         supervisor = supervised(
             source.target,
             client=chat.client,
-            cwd=request.cwd if source.is_local else None,
+            cwd=request.cwd if chat.is_local else None,
             env=source.env,
             tap=source.tap,
             on_event=chat.on_chat_event,

@@ -9,21 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextvars import ContextVar
-from typing import TypeAlias
 
-from dragoman.schema import v1
 from dragoman_app.tui.ports import Caution
 from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman_review.assessor import Assessor
 from dragoman_review.risks import make_proposal
 
-Permit: TypeAlias = Callable[[v1.RequestPermissionRequest], Awaitable[v1.RequestPermissionResponse]]
-
 _SEVERITIES = frozenset({"critical", "high", "medium", "low", "info"})
-
-# Each request is answered in a task of its own, so this is the request that is being answered.
-_known_cautions: ContextVar[Sequence[Caution]] = ContextVar("told", default=())
 
 
 class RiskNotes:
@@ -32,22 +24,12 @@ class RiskNotes:
     def __init__(self) -> None:
         self._assessor: Assessor | None = None
 
-    def keep_risks(self, permit: Permit) -> Permit:
-        """The same answer, while what the request says of its risks is kept for `about`."""
-
-        async def on_update(request: v1.RequestPermissionRequest) -> v1.RequestPermissionResponse:
-            _known_cautions.set(tuple(cautions_in(request.meta)))
-            return await permit(request)
-
-        return on_update
-
-    def about(self, act: PermissionPrompt) -> Callable[[], Awaitable[Sequence[Caution]]]:
+    def about(self, question: PermissionPrompt) -> Callable[[], Awaitable[Sequence[Caution]]]:
         """Gives what is found, as soon as it is."""
-        known_cautions = _known_cautions.get()
 
         async def find_cautions() -> Sequence[Caution]:
-            own = await self._find_risks(act)
-            return list(dict.fromkeys([*own, *known_cautions]))
+            own = await self._find_risks(question)
+            return list(dict.fromkeys([*own, *cautions_in(question.meta)]))
 
         return find_cautions
 

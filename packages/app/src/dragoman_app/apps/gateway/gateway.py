@@ -13,43 +13,29 @@ session's user where the policy says to ask. Leaving the block ends the agent an
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from dragoman import Client, supervised
 from dragoman.errors import CrashLoop, DragomanError, LocalMistake, LoginRequired
-from dragoman.schema import v1
+from dragoman.sdk.client.subagents import SubagentTree
 from dragoman.sdk.supervision.agent_start import Startable
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.events import SupervisionEvent
 from dragoman.sdk.supervision.supervisor import SupervisedAgent
-from dragoman.transport.contract import Transport
 from dragoman.transport.file_outlet import stderr_writer
 from dragoman.version import VERSION
 from dragoman_app.apps.console import UsageMistake
-from dragoman_app.apps.gateway.session import GatewaySession, GatewayUser, SessionBusy
-from dragoman_app.apps.login_methods import login_hint, login_methods
+from dragoman_app.apps.gateway.session import GatewaySession, SessionBusy
 from dragoman_app.apps.run.outcome import RunOutcome, outcome_of_error, outcome_of_login
-from dragoman_app.apps.run.plan import load_chosen_policy
-from dragoman_app.apps.run.session import file_settings
+from dragoman_app.apps.run.plan import check_policy
 from dragoman_app.apps.target import ChosenAgent
 from dragoman_local.secrets.search import redact
-from dragoman_local.workspace.lent_files import Access
-from dragoman_local.workspace.policy.audit import AuditLog, write_approve_mode
-from dragoman_local.workspace.policy.elicitation import ElicitationService
-from dragoman_local.workspace.policy.options import select_option
-from dragoman_local.workspace.policy.permission_service import PermissionService, policy_refusal
-from dragoman_local.workspace.policy.policy import Approve
-from dragoman_local.workspace.policy.policy_paths import policy_paths
-from dragoman_local.workspace.policy.remembered_rules import RememberedRules
-from dragoman_local.workspace.policy.tool_calls import ToolCalls
-from dragoman_local.workspace.remote_access import serve_decisions
-from dragoman_local.workspace.settings import TerminalSettings
-from dragoman_local.workspace.workspace import Workspace
+from dragoman_local.workspace.local_client import LocalClient
+from dragoman_local.workspace.policy.desk import NOBODY, LocalDesk, LocalUser, ReportedAuditLog
+from dragoman_local.workspace.settings import LocalRules
 
 MOST_SESSIONS = 64
 """Sessions that are open at once, of all owners."""
@@ -62,21 +48,14 @@ in.
 CLOSE_SECONDS = 5.0
 """What closing a session may take; it is forgotten all the same."""
 
-NOBODY = GatewayUser()
-
 
 class TooManySessions(LocalMistake):
     """All sessions are at work, so none can be closed for another one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayRules:
+class GatewayRules(LocalRules, frozen=True, kw_only=True):
     """What was said about permissions and limits on the command line."""
 
-    policy: str | None = None
-    """The absolute path of a file."""
-    approve: Approve | None = None
-    shell_lines: bool = False
     silence: float | None = None
     """Seconds without any sign of the agent within a turn."""
     most_sessions: int = MOST_SESSIONS
@@ -100,22 +79,21 @@ class Gateway:
         self._agent: SupervisedAgent | None = None
         self._sessions: dict[str, GatewaySession] = {}
         self._openings: list[GatewaySession] = []
-        self._calls = ToolCalls()
-        self._audit = AuditLog(policy_paths().audit)
-        self._remembered_rules = RememberedRules(policy_paths().remembered_file)
+        self._local = LocalClient(
+            self._desk_of,
+            rules=rules,
+            place="nowhere" if target.agent.address is not None else target.place,
+            find_subagents=self._find_subagents,
+        )
         self.client = Client(
-            "dragoman-gateway", version=VERSION, title="Dragoman", elicitation_modes=("form", "url")
+            "dragoman-gateway",
+            version=VERSION,
+            title="Dragoman",
+            elicitation_modes=("form", "url"),
+            subagents=True,
         )
-        self.client.update(self._calls.on_update)
-        self.client.request_permission(self._on_permission_request)
-        self.client.elicit(self._on_elicitation)
-        self._workspace = Workspace(
-            guard=self._guard, terminals=TerminalSettings(shell_lines=rules.shell_lines)
-        )
-        if self.is_local:
-            self._workspace.serve(self.client)
-        elif target.agent.place:
-            serve_decisions(self.client, self._guard)
+        self.client.update(self._local.calls.on_update)
+        self._local.serve(self.client)
 
     async def __aenter__(self) -> Gateway:
         return self
@@ -124,21 +102,21 @@ class Gateway:
         try:
             await self._agent_stack.aclose()
         finally:
-            await self._workspace.aclose()
+            await self._local.workspace.aclose()
 
     # The agent.
 
     @property
     def is_local(self) -> bool:
         """Whether the agent is a program on this machine, and so works with its files."""
-        return self.target.agent.address is None and not self.target.agent.place
+        return self._local.place == "here"
 
     async def agent(self) -> SupervisedAgent:
         """The agent, started. Raises `DragomanError` if it cannot be; whoever comes next may try again."""
         async with self._starting:
             if self._agent is None:
                 supervisor = supervised(
-                    self._startable or self.target.agent.command or self._dial,
+                    self._startable or self.target.agent.command or self.target.dial,
                     client=self.client,
                     deadlines=Deadlines(silence=self.rules.silence, login=LOGIN_SECONDS),
                     cwd=self.cwd if self.is_local else None,
@@ -158,11 +136,6 @@ class Gateway:
                 self._agent = None
                 await self._agent_stack.aclose()
 
-    def _dial(self) -> Transport:
-        transport = self.target.open()
-        assert not isinstance(transport, Sequence)
-        return transport
-
     def _on_supervision_event(self, event: SupervisionEvent) -> None:
         if event.kind != "lost_context" or event.session_id is None or event.former_id is None:
             return
@@ -170,9 +143,7 @@ class Gateway:
         if session is None:
             return
         self._sessions[event.session_id] = session
-        self._workspace.close(event.former_id)
-        if self.is_local:
-            self._workspace.open(event.session_id, cwd=session.cwd)
+        self._local.workspace.renew(event.former_id, event.session_id)
         session.note(f"the agent was restarted and has forgotten this session; it is {event.session_id} now")
 
     # Sessions.
@@ -186,7 +157,7 @@ class Gateway:
         return [session for session in self._sessions.values() if session.owner == owner]
 
     async def open_session(
-        self, *, cwd: str, owner: Hashable, user: GatewayUser = NOBODY, stored_id: str | None = None
+        self, *, cwd: str, owner: Hashable, user: LocalUser = NOBODY, stored_id: str | None = None
     ) -> GatewaySession:
         """A new session, or one that the agent has stored. The caller has checked the folder."""
         session = self._make_session(cwd, owner, user)
@@ -195,7 +166,9 @@ class Gateway:
             agent = await self.agent()
             await self._make_room()
             if stored_id is None:
-                await self._make(agent, session)
+                with self._local.lending(cwd=cwd, info=agent.info) as lent:
+                    session.supervised = await agent.new_session(cwd=cwd)
+                    lent(session.id)
             else:
                 await self._bring_back(agent, session, stored_id)
         except CrashLoop:
@@ -206,14 +179,6 @@ class Gateway:
             self._openings.remove(session)
         self._sessions[session.id] = session
         return session
-
-    async def _make(self, agent: SupervisedAgent, session: GatewaySession) -> None:
-        if not self.is_local:
-            session.supervised = await agent.new_session(cwd=session.cwd)
-            return
-        with self._workspace.opening(cwd=session.cwd, settings=file_settings(agent.info)) as opening:
-            session.supervised = await agent.new_session(cwd=session.cwd)
-            opening.settle(session.id)
 
     async def _bring_back(self, agent: SupervisedAgent, session: GatewaySession, session_id: str) -> None:
         opening_ids = [opening.stored_id for opening in self._openings if opening is not session]
@@ -228,30 +193,29 @@ class Gateway:
                 f"there is no open session {session_id!r}, and the agent cannot go on with a stored one",
                 "leave `session` out to begin a new one",
             )
-        if self.is_local:
-            self._workspace.open(session_id, cwd=session.cwd, settings=file_settings(agent.info))
+        self._local.lend(session_id, cwd=session.cwd, info=agent.info)
         try:
             how = agent.resume_session if can_resume else agent.load_session
             session.supervised = await how(session_id, cwd=session.cwd)
         except BaseException:
-            self._workspace.close(session_id)
+            self._local.workspace.close(session_id)
             raise
 
-    def _make_session(self, cwd: str, owner: Hashable, user: GatewayUser) -> GatewaySession:
+    def _make_session(self, cwd: str, owner: Hashable, user: LocalUser) -> GatewaySession:
         approve = self.rules.approve or (None if user.permissions is not None else "reads")
-        name = self.target.agent.name
-        write_approve_mode("gateway", self.rules.approve, agent=name)
-        desk = PermissionService(
-            load_chosen_policy([cwd], file=self.rules.policy, approve=approve),
-            asker=user.permissions,
-            audit=self._audit,
-            remembered_rules=self._remembered_rules,
+        rules = replace(self.rules, approve=approve)
+        check_policy(rules, [cwd])
+        session = GatewaySession(owner=owner, user=user, cwd=cwd)
+        session.desk = LocalDesk(
+            rules,
+            door="gateway",
             agent=self.target.agent.identity,
             roots=[cwd],
-            find_tool_call=self._calls.find_call,
+            user=user,
+            audit=ReportedAuditLog(on_entry=lambda line: None, on_failure=session.note),
+            client=self._local,
         )
-        questions = ElicitationService(asker=user.forms, agent=name)
-        return GatewaySession(owner=owner, user=user, cwd=cwd, desk=desk, questions=questions)
+        return session
 
     async def _make_room(self) -> None:
         while len(self._sessions) + len(self._openings) > self.rules.most_sessions:
@@ -263,7 +227,7 @@ class Gateway:
     async def close_session(self, session: GatewaySession) -> None:
         """Free it at the agent, as far as the agent can; a turn in it is cancelled."""
         self._sessions.pop(session.id, None)
-        self._workspace.close(session.id)
+        self._local.workspace.close(session.id)
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await session.supervised.close()
@@ -276,30 +240,17 @@ class Gateway:
 
     # Questions of the agent.
 
-    def _session_of(self, session_id: object) -> GatewaySession | None:
-        """The session that a question is about. An agent may ask before we have learned the session's id; if
-        a single one is being opened, it is meant.
+    def _desk_of(self, session_id: str | None) -> LocalDesk | None:
+        """Who answers in a session. An agent may ask before we have learned the session's id; if a single one
+        is being opened, it is meant.
         """
-        session = self._sessions.get(session_id) if isinstance(session_id, str) else None
+        session = self._sessions.get(session_id or "")
         if session is None and len(self._openings) == 1:
-            return self._openings[0]
-        return session
+            session = self._openings[0]
+        return None if session is None else session.desk
 
-    async def _on_permission_request(
-        self, request: v1.RequestPermissionRequest
-    ) -> v1.RequestPermissionResponse:
-        session = self._session_of(request.session_id)
-        return select_option(None) if session is None else await session.desk.permission(request)
-
-    async def _guard(self, access: Access) -> None:
-        session = self._session_of(access.session_id)
-        if session is None:
-            raise policy_refusal()
-        await session.desk.guard(access)
-
-    async def _on_elicitation(self, request: v1.CreateElicitationRequest) -> v1.CreateElicitationResponse:
-        session = self._session_of(getattr(request, "session_id", None))
-        return v1.ElicitationCancelAction() if session is None else await session.questions.elicit(request)
+    def _find_subagents(self) -> SubagentTree | None:
+        return None if self._agent is None else self._agent.handle.subagents
 
     # What went wrong.
 
@@ -315,13 +266,5 @@ class Gateway:
             self._agent.forgive()
         if not isinstance(error, LoginRequired):
             return outcome_of_error(error)
-        methods = [] if self._agent is None else login_methods(self._agent.handle)
-        hint = login_hint(
-            self.target.agent_name,
-            methods,
-            allow=self.target.agent.allow,
-            agent_variables=self.target.env,
-            ours=os.environ,
-            knows_terminal=False,
-        )
-        return outcome_of_login(error, hint)
+        handle = None if self._agent is None else self._agent.handle
+        return outcome_of_login(error, self.target.login_hint(handle, knows_terminal=False))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.gateway.folders import FolderRules, resolve_folder
 from dragoman_app.apps.gateway.gateway import GatewayRules
-from dragoman_app.apps.run.plan import load_chosen_policy
+from dragoman_app.apps.run.plan import check_policy, rules_of
 from dragoman_app.apps.target import ChosenAgent, find_target
 
 
@@ -30,15 +31,12 @@ def make_gateway_plan(args: argparse.Namespace, *, roots: Sequence[str] = ()) ->
         raise UsageMistake("both --agent and a command were given", "give one of them")
     name = shlex.join(args.command) if args.command else args.agent
     folders = FolderRules(cwd=resolve_folder(args.cwd), roots=[resolve_folder(root) for root in roots])
-    policy = os.path.abspath(args.policy) if args.policy else None
     rules = GatewayRules(
-        policy=policy,
-        approve=args.approve,
-        shell_lines=args.shell_lines,
+        **msgspec.structs.asdict(rules_of(args, args.approve)),
         silence=args.silence or None,
         most_sessions=args.max_sessions,
         choices=frozenset(getattr(args, "allow_choice", ())),
     )
-    load_chosen_policy([folders.cwd], file=policy, approve=args.approve)
+    check_policy(rules, [folders.cwd])
     target = find_target(name, args.env, dialect=args.dialect)
     return GatewayPlan(target=target, rules=rules, folders=folders)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from dragoman.schema import v1
 from dragoman.sdk.client.tool_state import ToolState
+from dragoman_local.workspace.snapshots import FileChange
 
 MOST_TEXT = 4 * 1024 * 1024
 """Characters of the agent's words that a report keeps; the rest was told as events."""
@@ -54,16 +55,6 @@ class PlanLine(Struct, frozen=True, kw_only=True):
     status: str
 
 
-class ChangeReport(Struct, frozen=True, kw_only=True):
-    """A file that is different after the turn."""
-
-    path: str
-    kind: str
-    lines_added: int | None = None
-    lines_removed: int | None = None
-    diff: str | None = None
-
-
 class RefusalReport(Struct, frozen=True, kw_only=True):
     """Something that the agent wanted to do and was not allowed to."""
 
@@ -81,7 +72,7 @@ class TurnReport(Struct, frozen=True, kw_only=True):
     """Whether `text` is only the beginning of what was said."""
     calls: list[CallSummary]
     plan: list[PlanLine]
-    changes: list[ChangeReport]
+    changes: Sequence[FileChange]
     refusals: list[RefusalReport]
     notes: list[str]
     usage: v1.Usage | None

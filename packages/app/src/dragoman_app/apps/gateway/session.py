@@ -5,27 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.sdk.client.prompt import TurnResult
 from dragoman.sdk.supervision.session import SupervisedSession
+from dragoman_app.apps.chat.changes import TurnSnapshot
 from dragoman_app.apps.gateway.report import (
     LONGEST_TITLE,
-    ChangeReport,
     RefusalReport,
     TurnCollector,
     TurnEvent,
     TurnReport,
 )
-from dragoman_app.apps.run.changes import is_our_file
-from dragoman_local.workspace.policy.elicitation import ElicitationService, FormAsker
-from dragoman_local.workspace.policy.permission_prompt import Asker
-from dragoman_local.workspace.policy.permission_service import PermissionService
-from dragoman_local.workspace.snapshot_entries import SnapshotSettings
-from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
+from dragoman_local.workspace.policy.desk import LocalDesk, LocalUser
+from dragoman_local.workspace.snapshots import FileChange
 
 EventListener: TypeAlias = Callable[[TurnEvent], Awaitable[None]]
 """Hears of each event. While it waits, the agent waits."""
@@ -36,9 +31,6 @@ QUIET = 0.08
 LINGER = 2.0
 """Seconds that it may go on talking after its answer, because some never stop."""
 
-SNAPSHOT = SnapshotSettings(seconds=3.0)
-"""Somebody waits for the turn to begin: a folder that takes longer is not looked at, and that is told."""
-
 MOST_NOTES = 20
 
 
@@ -46,47 +38,24 @@ class SessionBusy(LocalMistake):
     """A turn runs in the session."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayUser:
-    """Who answers an agent's questions; nobody, where there is None, and then the policy decides alone."""
-
-    permissions: Asker | None = None
-    forms: FormAsker | None = None
-
-
 class GatewaySession:
     """Made by `Gateway.open_session`."""
 
-    def __init__(
-        self,
-        *,
-        owner: Hashable,
-        user: GatewayUser,
-        cwd: str,
-        desk: PermissionService,
-        questions: ElicitationService,
-    ) -> None:
+    desk: LocalDesk
+    """Who answers in it."""
+    supervised: SupervisedSession
+
+    def __init__(self, *, owner: Hashable, user: LocalUser, cwd: str) -> None:
         self.owner = owner
         self.user = user
         self.cwd = cwd
-        self.desk = desk
-        self.questions = questions
         self.is_busy = False
         self.used_at = asyncio.get_running_loop().time()
         self.turns = 0
         self.stored_id: str | None = None
         """The id by which the agent is asked for it, while it is brought back."""
         self.notes: list[str] = []
-        self._session: SupervisedSession | None = None
-
-    @property
-    def supervised(self) -> SupervisedSession:
-        assert self._session is not None
-        return self._session
-
-    @supervised.setter
-    def supervised(self, session: SupervisedSession) -> None:
-        self._session = session
+        self._snapshot = TurnSnapshot(cwd, self.note)
 
     @property
     def id(self) -> str:
@@ -104,31 +73,28 @@ class GatewaySession:
         on_event: EventListener,
         *,
         watch_files: bool = False,
-        diffs: bool = False,
     ) -> TurnReport:
         """Take one turn. To cancel the task that awaits it cancels the turn. `watch_files` reports what
-        changed on disk, and `diffs` how.
+        changed on disk.
         """
         if self.is_busy:
             raise SessionBusy("a turn is running in this session")
         self.is_busy = True
-        self.desk.denials.clear()
-        self.questions.open.clear()
+        self.desk.permissions.denials.clear()
+        self.desk.questions.open.clear()
         self.supervised.late.clear()
-        snapshot = None
         try:
-            snapshot = await self._look() if watch_files else None
+            if watch_files:
+                await self._snapshot.take()
             collector = TurnCollector()
             result = await self._drive(content, collector, on_event)
-            changes = [] if snapshot is None else await self._compare(snapshot, diffs=diffs)
-            return self._report(result, collector, changes)
+            return self._report(result, collector, await self._compare())
         finally:
-            self.desk.end_turn()
+            self.desk.permissions.end_turn()
             self.turns += 1
             self.used_at = asyncio.get_running_loop().time()
             self.is_busy = False
-            if snapshot is not None:
-                await snapshot.aclose()
+            await self._snapshot.aclose()
 
     async def _drive(
         self, content: Sequence[v1.ContentBlock], collector: TurnCollector, on_event: EventListener
@@ -152,43 +118,22 @@ class GatewaySession:
                     await on_event(event)
         return turn.result
 
-    async def _look(self) -> Snapshot | None:
-        try:
-            return await take_snapshot([self.cwd], settings=SNAPSHOT)
-        except (LocalMistake, OSError) as error:
-            self.note(f"what changes on disk cannot be told: {error}")
-            return None
-
-    async def _compare(self, snapshot: Snapshot, *, diffs: bool) -> list[ChangeReport]:
-        try:
-            changes = await snapshot.compare()
-        except (LocalMistake, OSError) as error:
-            self.note(f"what has changed on disk cannot be told: {error}")
-            return []
-        for text in changes.notes:
+    async def _compare(self) -> Sequence[FileChange]:
+        changes = await self._snapshot.compare()
+        for text in () if changes is None else changes.notes:
             self.note(text)
-        return [
-            ChangeReport(
-                path=change.path,
-                kind=change.kind,
-                lines_added=change.lines_added,
-                lines_removed=change.lines_removed,
-                diff=change.diff if diffs else None,
-            )
-            for change in changes.files
-            if not is_our_file(change.path)
-        ]
+        return () if changes is None else changes.changed
 
     def _report(
-        self, result: TurnResult, collector: TurnCollector, changes: list[ChangeReport]
+        self, result: TurnResult, collector: TurnCollector, changes: Sequence[FileChange]
     ) -> TurnReport:
         refusals = [
             RefusalReport(what=_what(question.title, question.paths, question.kind), why=decision.why)
-            for question, decision in self.desk.denials
+            for question, decision in self.desk.permissions.denials
         ]
         refusals += [
             RefusalReport(what="a question of the agent", why=str(question["why"]))
-            for question in self.questions.open
+            for question in self.desk.questions.open
         ]
         notes, self.notes = self.notes, []
         return TurnReport(

@@ -167,10 +167,11 @@ class McpServer:
             [v1.TextContent(text=wish.text)],
             progress.on_event,
             watch_files=self._gateway.is_local,
-            diffs=wish.diffs,
         )
         await progress.finish()
-        return _prompt_result(report if self._most_text is None else report.shorten(self._most_text))
+        if self._most_text is not None:
+            report = report.shorten(self._most_text)
+        return _prompt_result(report, diffs=wish.diffs)
 
     async def _session_for(self, wish: PromptArguments, request_id: Id) -> GatewaySession:
         """The session that is meant; a new or a stored one is opened."""
@@ -321,7 +322,7 @@ def _session_entry(session: GatewaySession) -> dict[str, object]:
     return entry
 
 
-def _prompt_result(report: TurnReport) -> dict[str, object]:
+def _prompt_result(report: TurnReport, *, diffs: bool) -> dict[str, object]:
     values: dict[str, object] = {
         "session": report.session_id,
         "stopReason": report.stop_reason,
@@ -336,7 +337,7 @@ def _prompt_result(report: TurnReport) -> dict[str, object]:
                     ("kind", change.kind),
                     ("linesAdded", change.lines_added),
                     ("linesRemoved", change.lines_removed),
-                    ("diff", change.diff),
+                    ("diff", change.diff if diffs else None),
                 )
                 if value is not None
             }

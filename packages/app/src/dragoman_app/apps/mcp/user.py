@@ -20,8 +20,8 @@ from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.text.sanitize import sanitize
 from dragoman.wire import Id
-from dragoman_app.apps.gateway.session import GatewayUser
 from dragoman_app.apps.mcp.connection import McpConnection
+from dragoman_local.workspace.policy.desk import NOBODY, LocalUser
 from dragoman_local.workspace.policy.forms import BadFormValue, check_value, fields_of, matches, required_in
 from dragoman_local.workspace.policy.options import choose_option, option_name
 from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
@@ -100,14 +100,14 @@ class McpUser:
             return None  # nobody was asked, so nothing was chosen
 
 
-def user_of(capabilities: object, connection: McpConnection, request_id: Id) -> GatewayUser:
+def user_of(capabilities: object, connection: McpConnection, request_id: Id) -> LocalUser:
     """Who can be asked through a client with these capabilities; nobody, if it has no elicitation."""
     match capabilities:
         case {"elicitation": dict(modes)}:
             user = McpUser(connection, request_id=request_id, has_urls="url" in modes)
             has_forms = "form" in modes or "url" not in modes
-            return GatewayUser(permissions=user if has_forms else None, forms=user)
-    return GatewayUser()
+            return LocalUser(permissions=user if has_forms else None, forms=user)
+    return NOBODY
 
 
 def _labels(options: Sequence[v1.PermissionOption]) -> dict[str, str]:

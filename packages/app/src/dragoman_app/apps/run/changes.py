@@ -19,7 +19,6 @@ from dragoman_local.journal.history import history_path
 from dragoman_local.workspace.change_set import in_revert_order
 from dragoman_local.workspace.file_records import FileRecord, RecordsIncomplete, take_records, touched_paths
 from dragoman_local.workspace.policy.policy_paths import policy_paths
-from dragoman_local.workspace.policy.terminal import TerminalLines
 from dragoman_local.workspace.remote_changes import CallMethod, DiskChanges, DiskSnapshot, look_there
 from dragoman_local.workspace.snapshot_entries import SnapshotSettings, TurnStart
 from dragoman_local.workspace.snapshots import FileChange, RevertRefused, Snapshot, take_snapshot
@@ -174,6 +173,7 @@ async def tell_changes(
 async def _ask_unwanted(files: Sequence[FileChange], what: ChangeHandling) -> Sequence[FileChange]:
     if what != "ask":
         return files if what == "revert" else ()
+    from dragoman_local.workspace.policy.terminal import TerminalLines  # it loads the whole policy
 
     lines, unwanted_changes = TerminalLines(0), []
     for change in files:

@@ -7,7 +7,6 @@ which cancels the task that runs this, and standard output, whose reader sets th
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import UNSET
@@ -23,7 +22,6 @@ from dragoman.sdk.connect import UNREADABLE, BoundedNotes, ConnectContext
 from dragoman.sdk.login import call_with_login
 from dragoman.transport.tapped_transport import Tap
 from dragoman_app.apps.console import UsageMistake
-from dragoman_app.apps.login_methods import login_hint, login_methods
 from dragoman_app.apps.run import events
 from dragoman_app.apps.run.attach import blocks_of
 from dragoman_app.apps.run.changes import (
@@ -107,12 +105,7 @@ class RunDriver:
         ) as history:
             self.stream = history.stream
             self._brief = await self._find_brief(history)
-            lending = LentWorkspace(
-                plan,
-                self._reporter,
-                on_open_question=self._stop.question_left_open,
-                is_remote=self._is_remote,
-            )
+            lending = LentWorkspace(plan, self._reporter, on_open_question=self._stop.question_left_open)
             state = "failed"
             try:
                 outcome = await self._connect(lending, history)
@@ -167,10 +160,10 @@ class RunDriver:
                 tap=_join_taps(history.tap, None if self._record is None else self._record.tap),
                 dialect=self._plan.target.dialect,
                 ledger=Ledger(on_loss=self._on_loss, on_decision=self._on_dialect),
-                policy=self._plan.rules.policy_file,
+                policy=self._plan.rules.policy or "",
             )
 
-        async with lending.workspace:
+        async with lending.local.workspace:
             try:
                 return await self._talk(start(), lending, history)
             except StartAgain:
@@ -215,7 +208,7 @@ class RunDriver:
         try:
             session, how = await call_with_login(
                 agent,
-                lambda: open_session(agent, None if self._is_remote else lending.workspace, request),
+                lambda: open_session(agent, lending.local, request),
                 login,
             )
             self.session_id = self._narrator.session_id = session.id
@@ -241,7 +234,9 @@ class RunDriver:
         finally:
             await _put_away(looking)
         outcome = outcome_of_turn(
-            result, last_was_denied=lending.last_was_denied, last_refusal=lending.last_refusal
+            result,
+            last_was_denied=lending.decisions.last_was_denied,
+            last_refusal=lending.decisions.last_refusal,
         )
         return outcome_of_changes(outcome, changes, is_strict=self._plan.is_strict)
 
@@ -256,7 +251,7 @@ class RunDriver:
             self._reporter,
             self._plan.changes,
             is_attended=self._plan.is_attended,
-            effects=lending.effects,
+            effects=lending.decisions.effects,
             modes=session.modes,
             is_strict=self._plan.is_strict,
         )
@@ -329,16 +324,7 @@ class RunDriver:
                 self._narrator.on_late(notification)
 
     def _login_hint(self) -> str:
-        target = self._plan.target
-        methods = [] if self._agent is None else login_methods(self._agent)
-        return login_hint(
-            target.agent_name,
-            methods,
-            allow=target.agent.allow,
-            agent_variables=target.env,
-            ours=os.environ,
-            knows_terminal=self._plan.rules.ask,
-        )
+        return self._plan.target.login_hint(self._agent, knows_terminal=self._plan.is_attended)
 
     def _agent_name(self) -> str:
         """How the history calls it. A command line may hold a secret, and its first word says little."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dragoman import Client
 from dragoman.errors import ErrorAnswer
@@ -18,35 +18,26 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.run import events
 from dragoman_app.apps.run.disk_changes import DecidedEffects
 from dragoman_app.apps.run.reporter import RunReporter
-from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog
+
+if TYPE_CHECKING:
+    from dragoman_local.workspace.policy.audit import AuditEntry
 
 EFFECTS = ("fs/write_text_file", "terminal/create")
 """What an agent is given permission for, and asks a client to do."""
 
 
-class DecisionLog(AuditLog):
-    """The audit log of a run, which also tells. It may be written to from any thread."""
+class RunDecisions:
+    """What was decided in a run, as its audit log tells it."""
 
-    def __init__(self, path: str, reporter: RunReporter, *, cwd: str) -> None:
-        super().__init__(path)
+    def __init__(self, reporter: RunReporter, *, cwd: str) -> None:
         self._cwd = cwd
         self.effects = DecidedEffects()
         """What was decided about changes of files."""
         self._reporter = reporter
-        self._loop = asyncio.get_running_loop()
-        self._has_complained = False
         self.last_was_denied = False
         """Whether the policy denied the last thing that was asked for; reading does not count."""
         self.last_refusal: str | None = None
         """Why the last write or command was refused although nobody denied it; None if it was not."""
-
-    def append(self, line: AuditEntry) -> None:
-        try:
-            super().append(line)
-        except OSError as error:
-            self._loop.call_soon_threadsafe(self._cannot_write, error)
-            raise  # what is not written down is not permitted
-        self._loop.call_soon_threadsafe(self._tell, line)
 
     def watch(self, client: Client) -> None:
         """Hear of every write and command whether it was done: an approval alone does nothing."""
@@ -57,13 +48,14 @@ class DecisionLog(AuditLog):
 
     def _watch(self, method: str, handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
         async def do(request: object, agent: object) -> Any:  # of the method's type
+            loop = asyncio.get_running_loop()
             try:
                 result = await handler.work(request, agent)
             except ErrorAnswer as error:
                 # After what the audit log has to tell of this: a denial is no refusal.
-                self._loop.call_soon(self._on_refusal, method, error.message)
+                loop.call_soon(self._on_refusal, method, error.message)
                 raise
-            self._loop.call_soon(self._on_success)
+            loop.call_soon(self._on_success)
             return result
 
         return do
@@ -76,15 +68,13 @@ class DecisionLog(AuditLog):
     def _on_success(self) -> None:
         self.last_refusal = None
 
-    def _cannot_write(self, error: OSError) -> None:
+    def on_failure(self, why: str) -> None:
+        """The audit log cannot be written."""
         self.last_was_denied = True
-        if not self._has_complained:
-            self._has_complained = True
-            why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
-            remedy = "set XDG_STATE_HOME to a folder where it can be"
-            self._reporter.note(f"{why}, so nothing is permitted; {remedy}", level="error")
+        self._reporter.note(why, level="error")
 
-    def _tell(self, line: AuditEntry) -> None:
+    def on_entry(self, line: AuditEntry) -> None:
+        """The audit log has a new line."""
         self.effects.add(line, cwd=self._cwd)
         if line.method != "fs/read" or line.outcome == "deny":
             self.last_was_denied = line.outcome == "deny" and line.by == "policy"

@@ -19,6 +19,7 @@ from dragoman_app.apps.run.prompt import STDIN, is_text, read_prompt
 from dragoman_app.apps.target import ChosenAgent, find_target, remote_folder
 from dragoman_app.apps.terminals import is_terminal
 from dragoman_local.workspace.policy.policy_paths import has_policy_files
+from dragoman_local.workspace.settings import LocalRules
 
 if TYPE_CHECKING:
     from dragoman.schema import v1
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from dragoman_app.apps.run.attach import Attachment
     from dragoman_local.journal.brief import ConversationBrief
     from dragoman_local.workspace.policy.elicitation import FormAnswers
-    from dragoman_local.workspace.policy.policy import Approve, Policy
+    from dragoman_local.workspace.policy.policy import Approve
 
 LAST = "last"
 
@@ -45,21 +46,6 @@ class SessionRequest(Struct, frozen=True, kw_only=True):
     options: Sequence[tuple[str, str]]
 
 
-class RunRules(Struct, frozen=True, kw_only=True):
-    """What was said about permissions on the command line."""
-
-    approve: Approve | None
-    loaded_policy: Policy | None
-    """The rules of all files; None where there is no file, and so nothing in it that could be wrong."""
-    policy_file: str
-    """Where its first rules come from; empty if no file was named."""
-    answers: FormAnswers | None
-    shell_lines: bool
-    """Whether a line of shell is run by a shell, once it is permitted; else it is refused."""
-    ask: bool
-    """Whether the person at the terminal is asked; else `policy` and `answers` say everything."""
-
-
 class RunPlan(Struct, frozen=True, kw_only=True):
     """All that the command line said, checked as far as that is possible without an agent."""
 
@@ -67,7 +53,8 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     prompt: str
     attachments: Sequence[Attachment]
     session_request: SessionRequest
-    rules: RunRules
+    rules: LocalRules
+    answers: FormAnswers | None
     limits: Limits
     silence: float | None
     continue_: bool
@@ -78,19 +65,13 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     is_strict: bool
     """Whether changes that nobody was asked about make the run fail."""
     is_attended: bool
-    """Whether a person sits at the terminal and can be asked."""
+    """Whether a person sits at the terminal and can be asked; else policy and `answers` say all."""
     successor: ChosenAgent | None = None
     """Who goes on if the agent cannot."""
     source: str = ""
     """The recorded session of another agent that goes on in this run; `last` is the latest in the folder."""
     brief: ConversationBrief | None = None
     """What the agent is told of it; None if that is still to be read."""
-
-    def policy(self) -> Policy:
-        """What the agent may do without asking; without files, it is made here, while the agent starts."""
-        return self.rules.loaded_policy or load_chosen_policy(
-            self.roots, file=None, approve=self.rules.approve
-        )
 
     @property
     def roots(self) -> list[str]:
@@ -111,7 +92,9 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
         successor = find_target(args.continue_with, ())  # what --env hands to an agent is for the first
     roots = _roots(args, target)
     approve: Approve | None = args.approve or (None if is_attended else "reads")
-    has_rules = args.policy is not None or has_policy_files(roots)
+    rules = rules_of(args, approve)
+    if args.policy is not None or has_policy_files(roots):
+        check_policy(rules, roots)
     return RunPlan(
         target=target,
         prompt=read_prompt(args.words, args.prompt_file),
@@ -124,14 +107,8 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
             mode=args.mode,
             options=[_pair(text) for text in args.options],
         ),
-        rules=RunRules(
-            approve=approve,
-            loaded_policy=load_chosen_policy(roots, file=args.policy, approve=approve) if has_rules else None,
-            policy_file=os.path.abspath(args.policy) if args.policy else "",
-            answers=_answers(args.answers),
-            shell_lines=args.shell_lines,
-            ask=is_attended,
-        ),
+        rules=rules,
+        answers=_answers(args.answers),
         limits=Limits(handshake_seconds=args.start_timeout or None, end_seconds=args.end_timeout),
         silence=args.silence or None,
         continue_=args.continue_ and not takes_over,
@@ -157,13 +134,19 @@ def _steering(args: argparse.Namespace) -> SteerFallback | None:
     return fallback
 
 
-def load_chosen_policy(roots: Sequence[str], *, file: str | None, approve: Approve | None) -> Policy:
-    """Raises `UsageMistake` with the file and the line."""
+def rules_of(args: argparse.Namespace, approve: Approve | None) -> LocalRules:
+    """What a command line says about permissions."""
+    policy = os.path.abspath(args.policy) if args.policy else None
+    return LocalRules(policy=policy, approve=approve, shell_lines=args.shell_lines)
+
+
+def check_policy(rules: LocalRules, roots: Sequence[str]) -> None:
+    """Raises `UsageMistake` with the file and the line of a rule that makes no sense."""
     from dragoman_local.workspace.policy.policy_files import load_policy
     from dragoman_local.workspace.policy.policy_parser import PolicyError
 
     try:
-        return load_policy(roots=roots, file=file, approve=approve)
+        load_policy(roots=roots, file=rules.policy, approve=rules.approve)
     except PolicyError as error:
         raise UsageMistake(str(error), "mend the policy; `dragoman policy` explains it") from error
 

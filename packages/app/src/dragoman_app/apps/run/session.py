@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import Literal, Protocol, TypeAlias
 
 from dragoman.errors import CallFailed
@@ -11,7 +10,7 @@ from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.plan import SessionRequest
-from dragoman_local.workspace.settings import FileSettings
+from dragoman_local.workspace.local_client import LocalClient
 
 METHOD_NOT_FOUND = -32601
 
@@ -31,56 +30,26 @@ class SettableSession(Protocol):
     ) -> Sequence[v1.SessionConfigOption]: ...
 
 
-class SettlesSession(Protocol):
-    """Folders of a session that is being made."""
-
-    def settle(self, session_id: str) -> None: ...
-
-
-class LendsFolders(Protocol):
-    """Who lends the folders of sessions; `Workspace` and `LentFolders` do."""
-
-    def open(
-        self,
-        session_id: str,
-        *,
-        cwd: str,
-        additional_directories: Sequence[str],
-        settings: FileSettings | None,
-    ) -> object: ...
-    def opening(
-        self, *, cwd: str, additional_directories: Sequence[str], settings: FileSettings | None
-    ) -> AbstractContextManager[SettlesSession]: ...
-
-
 async def open_session(
-    agent: AgentHandle, workspace: LendsFolders | None, request: SessionRequest
+    agent: AgentHandle, local: LocalClient, request: SessionRequest
 ) -> tuple[Session, How]:
-    """The session; its agent may use the workspace from the first moment. There is none for an agent that is
-    lent files elsewhere.
-    """
+    """The session; its agent may use what is lent from the first moment."""
     if "sessionCapabilities.additionalDirectories" not in agent.capabilities and request.directories:
         raise UsageMistake("the agent takes no further folders", "leave --add-dir out")
-    if request.session_id is None and workspace is None:
-        session = await agent.new_session(
-            cwd=request.cwd, mcp_servers=request.servers, additional_directories=request.directories
-        )
-        return session, "new"
     if request.session_id is None:
-        assert workspace is not None
-        with workspace.opening(
-            cwd=request.cwd, additional_directories=request.directories, settings=file_settings(agent.info)
-        ) as opening:
+        with local.lending(
+            cwd=request.cwd, additional_directories=request.directories, info=agent.info
+        ) as lent:
             session = await agent.new_session(
                 cwd=request.cwd, mcp_servers=request.servers, additional_directories=request.directories
             )
-            opening.settle(session.id)
+            lent(session.id)
         return session, "new"
-    return await _reopen(agent, workspace, request, request.session_id)
+    return await _reopen(agent, local, request, request.session_id)
 
 
 async def _reopen(
-    agent: AgentHandle, workspace: LendsFolders | None, request: SessionRequest, session_id: str
+    agent: AgentHandle, local: LocalClient, request: SessionRequest, session_id: str
 ) -> tuple[Session, How]:
     # To resume is cheaper: nothing is replayed that nobody would look at.
     ways: dict[str, tuple[How, str]] = {
@@ -90,13 +59,9 @@ async def _reopen(
     usable_ways = [way for capability, way in ways.items() if capability in agent.capabilities]
     for how, method in usable_ways:
         try:
-            if workspace is not None:
-                workspace.open(
-                    session_id,
-                    cwd=request.cwd,
-                    additional_directories=request.directories,
-                    settings=file_settings(agent.info),
-                )
+            local.lend(
+                session_id, cwd=request.cwd, additional_directories=request.directories, info=agent.info
+            )
             session: Session = await getattr(agent, method)(
                 session_id,
                 cwd=request.cwd,
@@ -110,13 +75,6 @@ async def _reopen(
     raise UsageMistake(
         "the agent cannot go on with a stored session", "start a new one without --session or --continue"
     )
-
-
-def file_settings(info: v1.Implementation | None) -> FileSettings:
-    """How files are lent to this agent."""
-    # Gemini reads each file before it creates it, and gives up when that is answered with an error.
-    reads_first = info is not None and "gemini" in info.name.lower()
-    return FileSettings(missing="empty" if reads_first else "not_found")
 
 
 async def settle(session: SettableSession, request: SessionRequest) -> None:

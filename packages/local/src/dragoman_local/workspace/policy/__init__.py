@@ -9,6 +9,7 @@ Import from the modules:
     tool_calls          `ToolCalls`: what an agent has reported about its tool calls
     permission_service  `PermissionService(policy, asker=, audit=, remembered_rules=, agent=, roots=)`: its
                         `permission` is for `Client.request_permission`, its `guard` for `Workspace(guard=)`
+    desk                `LocalDesk(rules, agent=, roots=, user=)`: all of this for one agent, or one session
     permission_prompt   `Asker`, and the prompt that it shows; `terminal` has one
     audit               `AuditLog`
     remembered_rules    `RememberedRules`: answers that were given for good

@@ -28,7 +28,7 @@ from __future__ import annotations
 import asyncio
 import tomllib
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -122,6 +122,10 @@ class FormAsker(Protocol):
     async def visit(self, request: v1.ElicitationUrlMode, *, agent: str) -> v1.CreateElicitationResponse: ...
 
 
+OnAnswer: TypeAlias = Callable[[v1.CreateElicitationRequest, str], None]
+"""Hears of a question and what became of it: `accept`, `decline`, `cancel`, or `open`."""
+
+
 class ElicitationService:
     """Constructing one asks nothing."""
 
@@ -132,42 +136,60 @@ class ElicitationService:
         asker: FormAsker | None = None,
         agent: str = "",
         on_open: Callable[[dict[str, Any]], None] | None = None,
+        on_answer: OnAnswer | None = None,
         requester_of: Callable[[str], str] | None = None,
     ) -> None:
-        """`requester_of` names the subagent whose session asks, and nothing for any other session."""
+        """`on_answer` hears of every question. `requester_of` names the subagent whose session asks, and
+        nothing for any other session.
+        """
         self.open: list[dict[str, Any]] = []
         """Questions that nobody answered: `agent`, `why`, and `request` as it came."""
         self._answers = answers
         self._asker = asker
         self._agent = agent
         self._on_open = on_open
+        self._on_answer = on_answer
         self._requester_of = requester_of or (lambda _: "")
 
     async def elicit(
         self, request: v1.CreateElicitationRequest, agent: object = None
     ) -> v1.CreateElicitationResponse:
         """Answer `elicitation/create`."""
+        response, why = await self._answer(request)
+        if self._on_answer is not None:
+            answer = {} if response is None else msgspec.json.decode(write(response))
+            self._on_answer(request, str(answer.get("action", "open")))
+        if response is not None:
+            return response
+        self._leave_open(request, why)
+        return v1.ElicitationCancelAction()
+
+    async def _answer(
+        self, request: v1.CreateElicitationRequest
+    ) -> tuple[v1.CreateElicitationResponse | None, str]:
+        """The answer; if there is none, why."""
         why = "nobody is there to be asked"
         agent_name = self._name(request)
         if isinstance(request, v1.ElicitationFormMode):
             if self._answers is not None:
                 try:
                     content = await asyncio.to_thread(self._answers.fill, request)
-                    return v1.ElicitationAcceptAction(content=content)
+                    return v1.ElicitationAcceptAction(content=content), ""
                 except FormUnanswered as error:
                     why = str(error)
             if self._asker is not None:
-                return await self._asker.fill(request, agent=agent_name)
+                return await self._asker.fill(request, agent=agent_name), ""
         elif isinstance(request, v1.ElicitationUrlMode):
             action = None if self._answers is None else self._answers.for_url(request.url)
-            if action is not None:
-                return v1.ElicitationAcceptAction() if action == "accept" else v1.ElicitationDeclineAction()
+            if action == "accept":
+                return v1.ElicitationAcceptAction(), ""
+            if action == "decline":
+                return v1.ElicitationDeclineAction(), ""
             if self._asker is not None:
-                return await self._asker.visit(request, agent=agent_name)
+                return await self._asker.visit(request, agent=agent_name), ""
         else:
             why = "the question is of a mode that is not known here"
-        self._leave_open(request, why)
-        return v1.ElicitationCancelAction()
+        return None, why
 
     def _name(self, request: v1.CreateElicitationRequest) -> str:
         session_id = getattr(request, "session_id", None)

@@ -27,6 +27,8 @@ class PermissionPrompt(Struct, frozen=True, kw_only=True):
     """What may be answered. Their names are the agent's words."""
     texts: tuple[v1.Diff, ...] = ()
     """What files would hold then, for whoever judges it."""
+    meta: object = None
+    """`_meta` of the request, if it was one."""
 
 
 class Settlement(NamedTuple):

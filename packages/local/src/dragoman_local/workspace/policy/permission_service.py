@@ -23,7 +23,6 @@ from typing import Final, TypeAlias
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.policy.act import Act, ActContext
@@ -49,8 +48,9 @@ from dragoman_local.workspace.policy.permission_prompt import (
     Settlement,
 )
 from dragoman_local.workspace.policy.policy import Policy
+from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
-from dragoman_local.workspace.refusals import FORBIDDEN, refusal
+from dragoman_local.workspace.refusals import policy_refusal
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +68,8 @@ class _JudgedQuestion(Struct, frozen=True, kw_only=True):
     decision: PolicyDecision
     options: Sequence[v1.PermissionOption]
     """Those of the agent."""
+    policy: Policy = Policy()
+    """What was asked by it."""
     prompt: PermissionPrompt | None = None
     own: v1.PermissionOption | None = None
     """Our own way to say yes for good, if there is one."""
@@ -78,7 +80,7 @@ class PermissionService:
 
     def __init__(
         self,
-        policy: Policy,
+        policy: Policy | Callable[[], Policy],
         *,
         asker: Asker | None = None,
         audit: AuditLog | None = None,
@@ -89,10 +91,13 @@ class PermissionService:
         home: str | None = None,
         find_tool_call: KnownToolCall | None = None,
         requester_of: Callable[[str], str] | None = None,
+        is_elsewhere: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """A `judge` that others use as well comes instead of `audit`, `remembered_rules` and `now`.
-        `requester_of` names the subagent whose session asks, and nothing for any other session.
+        """`policy` may be a function that reads it anew for each decision, in a thread. A `judge` that others
+        use as well comes instead of `audit`, `remembered_rules` and `now`. `requester_of` names the subagent
+        whose session asks, and nothing for any other session. The files of an agent that `is_elsewhere` are
+        another machine's, so those of this one say nothing about them.
         """
         self.policy = policy
         self.denials: deque[tuple[Act, PolicyDecision]] = deque(maxlen=MOST_DENIED)
@@ -100,6 +105,7 @@ class PermissionService:
         self._judge = judge or PermissionJudge(audit=audit, remembered_rules=remembered_rules, now=now)
         self._tool_calls = find_tool_call
         self._requester_of = requester_of or (lambda _: "")
+        self._is_elsewhere = is_elsewhere
         self._home = os.path.expanduser("~") if home is None else home
         self._default = ActContext(agent=agent, roots=with_real_paths(roots), home=self._home)
         self._sessions: dict[str, ActContext] = {}
@@ -125,7 +131,7 @@ class PermissionService:
     async def guard(self, access: Access) -> None:
         """Permit an access to something that is lent, or raise."""
         await self.permit(
-            lambda: resolve(act_of_access(access, self._setting(access.session_id))), access.session_id
+            lambda: self._resolve(act_of_access(access, self._setting(access.session_id))), access.session_id
         )
 
     async def permit(self, read_act: Callable[[], Act], session_id: str) -> None:
@@ -137,6 +143,14 @@ class PermissionService:
             )
         if await self._answer(question) not in ("allow", "always"):
             raise policy_refusal()
+
+    def note_grant(self, request: v1.RequestPermissionRequest, option: str | None) -> None:
+        """A person elsewhere has answered a request: what follows from a yes is not asked again. Blocks."""
+        kinds = {each.option_id: each.kind for each in usable_options(request.options)}
+        if option is not None and kinds.get(option) in ("allow_once", "allow_always"):
+            act = self._act_of(request, None, self._requester_of(request.session_id))
+            decision = PolicyDecision(outcome="allow", rule="", why=why_of(kinds[option], "person"))
+            self._judge.settle(act, decision, request.options, option, by="person")
 
     def end_turn(self) -> None:
         """A turn has ended, and with it what was permitted for one act and not used."""
@@ -150,19 +164,39 @@ class PermissionService:
     def _judge_request(
         self, request: v1.RequestPermissionRequest, known_call: v1.ToolCallUpdate | None, requester: str
     ) -> _JudgedQuestion:
-        call, session_id = request.tool_call, request.session_id
-        act = act_of_call(call, self._setting(session_id), session_id=session_id, known_call=known_call)
-        act = replace(resolve(act), requester=requester)
-        return self._judge_act(act, request.options, fold_calls(call, known_call))
+        act = self._act_of(request, known_call, requester)
+        call = fold_calls(request.tool_call, known_call)
+        return self._judge_act(act, request.options, call, meta=request.meta)
+
+    def _act_of(
+        self, request: v1.RequestPermissionRequest, known_call: v1.ToolCallUpdate | None, requester: str
+    ) -> Act:
+        session_id, setting = request.session_id, self._setting(request.session_id)
+        act = act_of_call(request.tool_call, setting, session_id=session_id, known_call=known_call)
+        return replace(self._resolve(act), requester=requester)
+
+    def _resolve(self, act: Act) -> Act:
+        return resolve(act, reads=not self._is_elsewhere)
 
     def _judge_act(
-        self, act: Act, options: Sequence[v1.PermissionOption], call: v1.ToolCallUpdate | None
+        self,
+        act: Act,
+        options: Sequence[v1.PermissionOption],
+        call: v1.ToolCallUpdate | None,
+        *,
+        meta: object = None,
     ) -> _JudgedQuestion:
-        decision = self._judge.decide(act, self.policy)
+        try:
+            policy = self.policy() if callable(self.policy) else self.policy
+        except PolicyError as error:  # what a person has ruled is not known, so nobody may say yes
+            return _JudgedQuestion(
+                act=act, decision=PolicyDecision(outcome="deny", rule="", why=str(error)), options=options
+            )
+        decision = self._judge.decide(act, policy)
         if decision.outcome != "ask" or self._asker is None:
             return _JudgedQuestion(act=act, decision=decision, options=options)
         offered_options = tuple(usable_options(options))
-        always = self._judge.cover_of_always(act, self.policy)
+        always = self._judge.cover_of_always(act, policy)
         own = None if always == NOT_KEPT else _own_always(offered_options)
         usable = offered_options if own is None else (*offered_options, own)
         if not any(option.kind == "allow_always" for option in usable):
@@ -175,8 +209,11 @@ class PermissionService:
             text=render_view(view),
             options=usable,
             texts=_diffs(act) if call is None else texts_in(call),
+            meta=meta,
         )
-        return _JudgedQuestion(act=act, decision=decision, options=options, prompt=prompt, own=own)
+        return _JudgedQuestion(
+            act=act, decision=decision, options=options, policy=policy, prompt=prompt, own=own
+        )
 
     # Answering.
 
@@ -208,9 +245,9 @@ class PermissionService:
         settlement = choice.settlement
         if settlement is None:
             settlement = await asyncio.to_thread(
-                self._judge.settle_choice, act, decision, prompt.options, choice, self.policy
+                self._judge.settle_choice, act, decision, prompt.options, choice, question.policy
             )
-        if settlement.kept:
+        if settlement.kept and isinstance(self.policy, Policy):
             self.policy = await asyncio.to_thread(self._judge.with_remembered, self.policy)
         if own is not None and settlement.option == own.option_id:
             # The agent hears yes, and we remember.
@@ -248,8 +285,3 @@ def _diffs(act: Act) -> tuple[v1.Diff, ...]:
         v1.Diff(path=change.path, old_text=UNSET if change.old is None else change.old, new_text=change.new)
         for change in act.changes
     )
-
-
-def policy_refusal() -> ErrorAnswer:
-    """What an agent is told when something lent is not permitted."""
-    return refusal(FORBIDDEN, "policy", "the policy of this client does not permit it")
