@@ -20,7 +20,7 @@ from dragoman.text.cells import fit
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.cli import main
 from dragoman_app.cli.hub_client import HubNotAnswered, find_hub, socket_address
-from dragoman_app.cli.hub_status import _watch, ask_hub, run
+from dragoman_app.cli.hub_status import _watch, ask_hub
 from dragoman_app.cli.hub_status_text import show, show_agents
 from dragoman_app.cli.parser import make_parser
 from dragoman_hub.api.observability.processes import TreeUse
@@ -278,7 +278,6 @@ def test_how_it_ends_is_its_status(
 ) -> None:
     monkeypatch.setenv("DRAGOMAN_TOKEN", "right")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    chosen = parsed("status")
-    assert run(chosen) == 9
+    assert main(["hub", "status"]) == 9
     assert "dragoman hub status: no hub of this user" in capsys.readouterr().err
     assert main(["hub", "status", "nowhere"]) == 2

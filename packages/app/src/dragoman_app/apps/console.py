@@ -12,17 +12,54 @@ from typing import TextIO
 from dragoman.errors import LocalMistake
 from dragoman.text.json_values import encode_json, in_ascii
 from dragoman.text.sanitize import sanitize
+from dragoman_app.apps.files import FileAct, explain_error
 
 MISTAKEN = 2
 """The exit status of a command that was asked for what cannot be."""
 
 
-class UsageMistake(LocalMistake):
+class CommandFailed(LocalMistake):
+    """A command ends with this status: what happened, and what to do next. `cli.main` tells the person."""
+
+    def __init__(self, what: str, next_step: str = "", *, status: int = 1) -> None:
+        super().__init__(what)
+        self.next_step = next_step
+        self.status = status
+
+
+class UsageMistake(CommandFailed):
     """A command cannot do what its arguments say: what is wrong, and what to do next."""
 
     def __init__(self, what: str, next_step: str = "dragoman run --help") -> None:
-        super().__init__(what)
-        self.next_step = next_step
+        super().__init__(what, next_step, status=MISTAKEN)
+
+
+class ErrorStatus:
+    """A block in which an error of these kinds ends the command with this status. `before` stands before what
+    the error says, and `act` is what was done with the file that it names.
+    """
+
+    def __init__(
+        self,
+        *kinds: type[BaseException],
+        status: int,
+        act: FileAct = "read",
+        before: str = "",
+        next_step: str = "",
+    ) -> None:
+        self._kinds = kinds
+        self._status = status
+        self._act: FileAct = act
+        self._before = before
+        self._next_step = next_step
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        # That nobody reads any more is no failure.
+        if isinstance(error, self._kinds) and not isinstance(error, CommandFailed | BrokenPipeError):
+            what = f"{self._before}{explain_error(error, act=self._act)}"
+            raise CommandFailed(what, self._next_step, status=self._status) from error
 
 
 def say(text: object = "", *, file: TextIO | None = None, end: str = "\n", flush: bool = False) -> None:
@@ -48,9 +85,10 @@ def tell_person(command: str, text: object) -> None:
 
 def refuse(command: str, mistake: LocalMistake) -> int:
     """Say on standard error why a command cannot do what was asked of it; returns its exit status."""
-    next_step = f"\nTo go on: {mistake.next_step}." if isinstance(mistake, UsageMistake) else ""
-    tell_person(command, f"{mistake}{next_step}")
-    return MISTAKEN
+    failure = mistake if isinstance(mistake, CommandFailed) else CommandFailed(str(mistake), status=MISTAKEN)
+    next_step = f"\nTo go on: {failure.next_step}." if failure.next_step else ""
+    tell_person(command, f"{failure}{next_step}")
+    return failure.status
 
 
 def say_json(value: object, *, indent: int = 0, flush: bool = False) -> None:

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from dragoman.testing.script.process import serve_script
 from dragoman.testing.script.script import Script
 from dragoman.testing.script.statements import ScriptError
-from dragoman_app.apps.console import say
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import MISTAKEN, ErrorStatus
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
+    mend, give = "mend that line; see `dragoman help testing`", "give the path of a script"
+    with (
+        ErrorStatus(ScriptError, status=MISTAKEN, before=f"{args.file}, ", next_step=mend),
+        ErrorStatus(
+            UnicodeDecodeError, status=MISTAKEN, before=f"{args.file} is not UTF-8 text: ", next_step=give
+        ),
+        ErrorStatus(OSError, status=MISTAKEN, next_step=give),
+    ):
         script = Script.load(args.file)
-    except OSError as error:
-        return _refuse(explain_error(error), "give the path of a script")
-    except UnicodeDecodeError:
-        return _refuse(f"{args.file} is not UTF-8 text", "give the path of a script")
-    except ScriptError as error:
-        return _refuse(f"{args.file}, {error}", "mend that line; see `dragoman help testing`")
     serve_script(script)
     return 0
-
-
-def _refuse(what: str, next_step: str) -> int:
-    say(f"dragoman agent script: {what}\nTo go on: {next_step}.", file=sys.stderr)
-    return 2

@@ -20,7 +20,7 @@ from dragoman.sdk.connect import BoundedNotes
 from dragoman.sdk.login import log_out
 from dragoman.text.sanitize import sanitize
 from dragoman.version import VERSION
-from dragoman_app.apps.console import UsageMistake, say
+from dragoman_app.apps.console import CommandFailed, ErrorStatus, UsageMistake, say
 from dragoman_app.apps.login_methods import LoginMethod, login_hint, login_methods
 from dragoman_app.apps.target import ChosenAgent, find_target
 
@@ -30,12 +30,9 @@ NOT_DONE, MISTAKEN, TERMINATED, INTERRUPTED = 1, 2, 143, 130
 def run_login(args: argparse.Namespace) -> int:
     """0: it is done. 1: it is not. 2: there is no such agent or method, or none was chosen."""
     try:
-        target = find_target(args.agent, args.env)
-        return asyncio.run(_cancel_on_signal(_log_in(target, args.agent, args.method)))
-    except UsageMistake as mistake:
-        return _fail(f"{mistake}\nTo go on: {mistake.next_step}", MISTAKEN)
-    except DragomanError as error:
-        return _fail(f"not logged in: {error}", NOT_DONE)
+        with ErrorStatus(DragomanError, status=NOT_DONE, before="not logged in: "):
+            target = find_target(args.agent, args.env)
+            return asyncio.run(_cancel_on_signal(_log_in(target, args.agent, args.method)))
     except KeyboardInterrupt:
         return INTERRUPTED
     except asyncio.CancelledError:
@@ -44,16 +41,11 @@ def run_login(args: argparse.Namespace) -> int:
 
 def run_logout(args: argparse.Namespace) -> int:
     """0: it is done. 1: the agent cannot, or did not. 2: there is no such agent."""
-    try:
-        target = find_target(args.agent, ())
-    except UsageMistake as mistake:
-        return _fail(f"{mistake}\nTo go on: {mistake.next_step}.", MISTAKEN)
-    try:
+    target = find_target(args.agent, ())
+    with ErrorStatus(DragomanError, status=NOT_DONE, before=f"{target.agent.name} was not logged out: "):
         is_logged_out = asyncio.run(_log_out(target))
-    except DragomanError as error:
-        return _fail(f"{target.agent.name} was not logged out: {error}", NOT_DONE)
     if not is_logged_out:
-        return _fail(f"{target.agent.name} offers no logout; see its own documentation", NOT_DONE)
+        raise CommandFailed(f"{target.agent.name} offers no logout; see its own documentation")
     say(f"Logged out of {sanitize(target.agent.name)}.")
     return 0
 
@@ -86,7 +78,7 @@ async def _log_in(target: ChosenAgent, agent_name: str, method_id: str | None) -
             return _report_success(agent_name)
     if method.kind == "variable":
         hint = _hint([method], target, agent_name)
-        return _fail(f"{method.name} is a login by variable. To go on, {hint}", NOT_DONE)
+        raise CommandFailed(f"{method.name} is a login by variable. To go on, {hint}")
     return await _in_terminal(target, agent_name, method)
 
 
@@ -120,7 +112,7 @@ def _hint(methods: Sequence[LoginMethod], target: ChosenAgent, agent_name: str) 
 async def _in_terminal(target: ChosenAgent, agent_name: str, method: LoginMethod) -> int:
     assert method.terminal is not None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return _fail(f"{method.name} needs a terminal, and there is none here", NOT_DONE)
+        raise CommandFailed(f"{method.name} needs a terminal, and there is none here")
     process = await asyncio.create_subprocess_exec(
         *target.agent.command,
         *(method.terminal.args or ()),
@@ -132,11 +124,9 @@ async def _in_terminal(target: ChosenAgent, agent_name: str, method: LoginMethod
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return (
-        _report_success(agent_name)
-        if status == 0
-        else _fail(f"not logged in: exit status {status}", NOT_DONE)
-    )
+    if status != 0:
+        raise CommandFailed(f"not logged in: exit status {status}")
+    return _report_success(agent_name)
 
 
 def _report_success(agent_name: str) -> int:
@@ -144,8 +134,3 @@ def _report_success(agent_name: str) -> int:
         f"{sanitize(agent_name)} says that the login went well. `dragoman doctor` tells whether it is enough."
     )
     return 0
-
-
-def _fail(what: str, status: int) -> int:
-    say(f"dragoman agents: {sanitize(what)}", file=sys.stderr)
-    return status

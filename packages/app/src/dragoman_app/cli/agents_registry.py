@@ -7,7 +7,6 @@ form, and kept only if it makes sense.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from datetime import date
 from pathlib import Path
@@ -17,7 +16,7 @@ import msgspec
 from dragoman.errors import LocalMistake
 from dragoman.system.replacement import replace_file
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import say, say_json
+from dragoman_app.apps.console import ErrorStatus, say, say_json
 from dragoman_local.known.installation.archives import InstallFailed, download
 from dragoman_local.known.installation.registry import (
     MOST_BYTES,
@@ -49,15 +48,12 @@ def run_show(args: argparse.Namespace) -> int:
 
 def run_refresh(args: argparse.Namespace) -> int:
     """0: the list is kept. 1: it could not be fetched. 2: it is no such list, which leaves the former one."""
-    try:
+    with ErrorStatus(InstallFailed, status=1):
         data, origin = _fetch(args.source)
         file, notes = parse_registry(data, origin=origin, today=date.today())
         before = read_registry().entries
         if not args.dry_run:
             _keep(file)
-    except InstallFailed as failure:
-        say(f"dragoman agents: {failure}", file=sys.stderr)
-        return 1
     changes = [
         f"{entry.agent_name} {before[entry.id].version if entry.id in before else '(new)'} → {entry.version}"
         for entry in file.agents

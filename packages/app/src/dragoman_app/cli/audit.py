@@ -6,12 +6,11 @@ Exit status 1 means that the chain is broken or the log cannot be read.
 from __future__ import annotations
 
 import argparse
-import sys
 
 import msgspec
 
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import say, say_json
+from dragoman_app.apps.console import CommandFailed, say, say_json
 from dragoman_local.workspace.policy.audit import AuditReport, verify_audit_log
 from dragoman_local.workspace.policy.policy_paths import policy_paths
 
@@ -25,10 +24,8 @@ def run_verify(args: argparse.Namespace) -> int:
     try:
         report = verify_audit_log(path)
     except OSError as error:
-        why = error.strerror or str(error)
-        say(f"dragoman audit: {sanitize_line(path)} cannot be read: {why}", file=sys.stderr)
-        say("Try: dragoman where, which names your log", file=sys.stderr)
-        return 1
+        what = f"{sanitize_line(path)} cannot be read: {error.strerror or error}"
+        raise CommandFailed(what, "dragoman where, which names your log") from error
     if args.json:
         say_json(msgspec.to_builtins(report))
     else:

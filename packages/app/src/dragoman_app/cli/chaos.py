@@ -10,13 +10,12 @@ from pathlib import Path
 
 import msgspec
 
-from dragoman.errors import SpawnFailed
+from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
 from dragoman.transport.file_outlet import stderr_writer
 from dragoman.transport.process import spawn
 from dragoman.transport.stdio import claim_stdio
-from dragoman_app.apps.console import say
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import MISTAKEN, ErrorStatus, say
 from dragoman_check.trace.chaos.faults import (
     ChaosFault,
     FaultScript,
@@ -30,25 +29,16 @@ from dragoman_check.trace.chaos.relay import Chaos
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
+    not_script = ErrorStatus(msgspec.MsgspecError, status=MISTAKEN, before=f"{args.script} is no script: ")
+    with ErrorStatus(OSError, status=MISTAKEN), not_script:
         faults = read_script(Path(args.script).read_bytes()) if args.script else []
-    except OSError as error:
-        say(f"dragoman chaos: {explain_error(error)}", file=sys.stderr)
-        return 2
-    except msgspec.MsgspecError as error:
-        say(f"dragoman chaos: {args.script} is no script: {error}", file=sys.stderr)
-        return 2
     if args.shrink:
         if not args.script:
-            print("dragoman chaos: --shrink needs --script FILE, which --save FILE writes", file=sys.stderr)
-            return 2
+            raise LocalMistake("--shrink needs --script FILE, which --save FILE writes")
         return asyncio.run(_shrink(args, faults))
     plan: Plan = FaultScript(faults) if args.script else RandomFaults(args.seed, args.profile)
-    try:
+    with ErrorStatus(SpawnFailed, status=127):
         struck = _relay(args.command, plan)
-    except SpawnFailed as error:
-        say(f"dragoman chaos: {error}", file=sys.stderr)
-        return 127
     if args.save:
         Path(args.save).write_bytes(write_script(struck))
     say(f"dragoman chaos: {len(struck)} faults struck", file=sys.stderr)

@@ -11,8 +11,7 @@ from pathlib import Path
 from dragoman.dialect.explain import explain
 from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import say
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import ErrorStatus, say
 from dragoman_app.cli.check_interruption import Interruption
 from dragoman_app.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, frame_lines, say_progress
 from dragoman_app.cli.recordings import write_recording
@@ -25,13 +24,10 @@ from dragoman_check.verdict import judge
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
+    with ErrorStatus(OSError, status=MISTAKEN):
         wishes = Wishes(args)
         settings = _settings(args)
         _check_folder(args.save)
-    except (LocalMistake, OSError) as error:
-        say(f"dragoman check agent: {explain_error(error)}", file=sys.stderr)
-        return MISTAKEN
     with Interruption() as interruption:
         return _examine(args, wishes, settings, interruption)
 

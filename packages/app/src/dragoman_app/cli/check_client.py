@@ -14,8 +14,7 @@ from pathlib import Path
 import msgspec
 
 from dragoman.errors import LocalMistake, SpawnFailed
-from dragoman_app.apps.console import say
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import CommandFailed, ErrorStatus, say, tell_person
 from dragoman_app.cli.check_interruption import Interruption
 from dragoman_app.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, frame_lines
 from dragoman_app.cli.recordings import read_recording
@@ -29,7 +28,7 @@ from dragoman_local.journal.transcript import line
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
+    with ErrorStatus(OSError, status=MISTAKEN), ErrorStatus(SpawnFailed, status=UNEXAMINED):
         wishes = Wishes(args)
         _look_over(args)
         if not args.command:
@@ -38,10 +37,6 @@ def run(args: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory(prefix=prefix) as temporary, Interruption() as interruption:
             recordings, complaints = _start_all(args, Path(args.save or temporary), interruption)
             return _finish(args, wishes, recordings, complaints, interruption)
-    except SpawnFailed as error:
-        return _say(str(error), UNEXAMINED)
-    except (LocalMistake, OSError) as error:
-        return _say(explain_error(error), MISTAKEN)
 
 
 def _look_over(args: argparse.Namespace) -> None:
@@ -152,8 +147,8 @@ def _finish(
     recordings: list[Recording] = [read_recording(path) for path in paths]
     if not interruption.reason and not any(Conversation(recording).initialize for recording in recordings):
         for complaint in complaints:
-            _say(complaint, UNEXAMINED)
-        return _say("no client has introduced itself to the stand-in", UNEXAMINED)
+            tell_person("check client", complaint)
+        raise CommandFailed("no client has introduced itself to the stand-in", status=UNEXAMINED)
     title = " ".join(args.command) or "a client"
     names = [path.stem if not args.save else str(path) for path in paths]
     return wishes.finish(
@@ -178,8 +173,3 @@ def _paths(folder: Path, profile: str = "") -> list[Path]:
 def _progress(args: argparse.Namespace, text: str) -> None:
     if not args.quiet:
         say(f"dragoman check client: {text}", file=sys.stderr)
-
-
-def _say(text: str, status: int) -> int:
-    say(f"dragoman check client: {text}", file=sys.stderr)
-    return status

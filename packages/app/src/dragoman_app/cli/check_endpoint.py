@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from dragoman.errors import LocalMistake
-from dragoman_app.apps.console import say
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import ErrorStatus
 from dragoman_app.cli.check_interruption import Interruption
 from dragoman_app.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, say_progress
 from dragoman_check.endpoint.examination import EndpointSettings
@@ -17,19 +14,16 @@ from dragoman_check.endpoint.scenes import examine_endpoint
 
 def run(args: argparse.Namespace) -> int:
     with Interruption() as interruption:
-        try:
+        with (
+            ErrorStatus(OSError, ValueError, status=MISTAKEN),
+            ErrorStatus(Unreachable, status=UNEXAMINED, before="cannot be examined: "),
+        ):
             wishes, endpoint = Wishes(args), _endpoint(args)
             over_http = not args.url.lower().startswith("ws")
             progress = None if args.quiet else say_progress
             recordings = interruption.run(
                 lambda stop: examine_endpoint(endpoint, over_http=over_http, progress=progress, stop=stop)
             )
-        except Unreachable as error:
-            say(f"dragoman check endpoint: cannot be examined: {error}", file=sys.stderr)
-            return UNEXAMINED
-        except (LocalMistake, OSError, ValueError) as error:
-            say(f"dragoman check endpoint: {explain_error(error)}", file=sys.stderr)
-            return MISTAKEN
         names = [str(recording.facts.get("scene")).replace("_", " ") for recording in recordings]
         return wishes.finish(
             recordings, sides=("server",), title=args.url, names=names, interruption=interruption

@@ -8,9 +8,9 @@ import signal
 import sys
 from pathlib import Path
 
+from dragoman.errors import LocalMistake
 from dragoman.transport.stdio import claim_stdio
-from dragoman_app.apps.console import say
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import MISTAKEN, ErrorStatus
 from dragoman_check.client.profiles import PROFILES
 from dragoman_check.client.standin import StandIn
 from dragoman_check.client.turn import Patience
@@ -22,13 +22,9 @@ LARGEST = 1 << 40
 
 def run(args: argparse.Namespace) -> int:
     if args.profile not in PROFILES:
-        say(f"dragoman check stand-in: no profile is called {args.profile!r}", file=sys.stderr)
-        return 2
-    try:
+        raise LocalMistake(f"no profile is called {args.profile!r}")
+    with ErrorStatus(OSError, status=MISTAKEN, act="write"):
         recorder = recorder_for(Path(args.record))
-    except OSError as error:
-        say(f"dragoman check stand-in: {explain_error(error, act='write')}", file=sys.stderr)
-        return 2
     try:
         asyncio.run(_play(args, recorder))
     finally:

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from dragoman.errors import LocalMistake
-from dragoman_app.apps.console import say, say_json
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import CommandFailed, ErrorStatus, say, say_json
 from dragoman_app.cli.check_agent import check_scenes
 from dragoman_app.cli.check_interruption import Interruption
 from dragoman_app.cli.check_report import BROKEN, CLEAN, MISTAKEN, UNEXAMINED, say_progress, split
@@ -21,23 +20,16 @@ from dragoman_check.recording import Recording
 from dragoman_check.verdict import judge
 
 
-class _ExaminationFailed(LocalMistake):
-    """There is nothing to compare."""
-
-
 def run(args: argparse.Namespace) -> int:
     between = [sys.executable, "-m", "dragoman", "translate"]
     between += ["--client", args.client, "--agent", args.agent, "--"]
     with Interruption() as interruption:
-        try:
+        with ErrorStatus(OSError, status=MISTAKEN):
             only = selection(split(args.only), split(args.exclude), ())
             direct = _settings(args, args.command)
             through = _settings(args, [*between, *args.command])
             before = _examine(direct, args, interruption, how="without")
             after = _examine(through, args, interruption, how="with")
-        except (LocalMistake, OSError) as error:
-            say(f"dragoman check translate: {explain_error(error)}", file=sys.stderr)
-            return UNEXAMINED if isinstance(error, _ExaminationFailed) else MISTAKEN
         if block_reason := interruption.reason:
             before, after = _in_both(before, after), _in_both(after, before)
         differences = compare_verdicts(judge(before, "agent", only=only), judge(after, "agent", only=only))
@@ -72,7 +64,9 @@ def _examine(
         lambda stop: examine(settings, progress=progress, scenes=args.scene, stop=stop)
     )
     if examination.failure:
-        raise _ExaminationFailed(f"cannot be examined {how} the interpreter: {examination.failure}")
+        raise CommandFailed(
+            f"cannot be examined {how} the interpreter: {examination.failure}", status=UNEXAMINED
+        )
     return examination.recordings
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from dragoman.errors import LocalMistake
-from dragoman_app.apps.console import say, say_json
+from dragoman_app.apps.console import ErrorStatus, say, say_json
 from dragoman_app.apps.files import explain_error
 from dragoman_app.cli.config_schemas import write_schema
 from dragoman_hub.settings import HubSettings, changed_settings, settings_path
@@ -74,11 +74,8 @@ def _check(kind: str, path: Path) -> dict[str, Any]:
 
 def run_show(args: argparse.Namespace) -> int:
     """Show what holds: for the hub every value, for the others the file without its secrets."""
-    try:
+    with ErrorStatus(LocalMistake, status=1):
         shown = _SHOW[args.kind]()
-    except LocalMistake as mistake:
-        say(f"dragoman config show: {mistake}", file=sys.stderr)
-        return 1
     if args.json:
         say_json(shown, indent=2)
         return 0

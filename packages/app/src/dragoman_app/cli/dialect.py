@@ -11,8 +11,7 @@ from dragoman.dialect import DIALECTS, DialectDecision
 from dragoman.dialect.explain import Deviation, Explanation, explain
 from dragoman.errors import BadTranscript
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import say, say_json
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import ErrorStatus, say, say_json
 from dragoman_local.interpreter.recordings import read_recording
 
 DEVIATES = 3
@@ -40,12 +39,8 @@ def run_list(args: argparse.Namespace) -> int:
 
 
 def run_explain(args: argparse.Namespace) -> int:
-    try:
+    with ErrorStatus(OSError, status=1), ErrorStatus(BadTranscript, status=1, before=f"{args.trace}: "):
         explanation = _read(args.trace)
-    except OSError as error:
-        return _refuse(explain_error(error))
-    except BadTranscript as error:
-        return _refuse(f"{args.trace}: {error}")
     if args.json:
         say_json(explanation)
     else:
@@ -91,8 +86,3 @@ def _print_deviations(who: str, deviations: Sequence[Deviation]) -> None:
         often = "once" if deviation.count == 1 else f"{deviation.count} times"
         say(f"  {sanitize_line(deviation.what)} ({often}, first in frame {deviation.first_frame})")
         say(f"    mend it: {sanitize_line(deviation.fix)}")
-
-
-def _refuse(what: object) -> int:
-    say(f"dragoman dialect: {sanitize_line(str(what))}", file=sys.stderr)
-    return 1

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from dragoman.errors import BadTranscript
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import say, say_json
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import MISTAKEN, ErrorStatus, say, say_json
 from dragoman_app.cli.recordings import read_entries
 from dragoman_check.trace.compare.meaning import compare
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
+    with ErrorStatus(OSError, BadTranscript, status=MISTAKEN):
         differences = compare(read_entries(args.first), read_entries(args.second))
-    except (OSError, BadTranscript) as error:
-        say(f"dragoman diff: {explain_error(error)}", file=sys.stderr)
-        return 2
     if args.json:
         say_json({"same": not differences, "differences": differences})
     else:

@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 from dragoman.errors import LocalMistake
 from dragoman.system.folders import home_folder, user_folder
 from dragoman.system.replacement import replace_file
-from dragoman_app.apps.console import say, say_json
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import ErrorStatus, say, say_json
 from dragoman_app.cli.jsonc_edit import put_members, remove_members
 from dragoman_local.known.config import read_text
 from dragoman_local.known.jsonc import parse_jsonc
@@ -57,7 +56,7 @@ def _change(args: argparse.Namespace, edit: Callable[[EditorFile, str], str]) ->
     file = EDITORS[args.editor]()
     if args.file:
         file = file._replace(path=Path(args.file).expanduser())
-    try:
+    with ErrorStatus(LocalMistake, OSError, status=1, act="write"):
         before = read_text(file.path)
         after = edit(file, before)
         is_changed = after != before
@@ -65,12 +64,6 @@ def _change(args: argparse.Namespace, edit: Callable[[EditorFile, str], str]) ->
             _show(file.path, before, after)
         is_written = is_changed and not args.dry_run and _is_wanted(args)
         kept = _write(file.path, before, after) if is_written else ""
-    except LocalMistake as mistake:
-        say(f"dragoman editors: {mistake}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        say(f"dragoman editors: {explain_error(error, act='write')}", file=sys.stderr)
-        return 1
     _report(args, file, is_changed=is_changed, is_written=is_written, kept=kept)
     return 0 if is_written or not is_changed or args.dry_run else 2
 

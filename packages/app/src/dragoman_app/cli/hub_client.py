@@ -18,10 +18,19 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from dragoman.errors import BadAnswer, CallFailed, CallTimeout, LinkClosed, LocalMistake
+from dragoman.errors import (
+    BadAnswer,
+    CallFailed,
+    CallTimeout,
+    DragomanError,
+    JournalError,
+    LinkClosed,
+    LocalMistake,
+)
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
-from dragoman_app.apps.files import authorization
+from dragoman_app.apps.console import MISTAKEN, CommandFailed, ErrorStatus
+from dragoman_app.apps.files import FileAct, authorization
 from dragoman_local.journal.history import history_path
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -38,28 +47,37 @@ INTRODUCTION = {
 }
 
 
-class HubNotAnswered(Exception):
-    """Said to the person; `status` is what we end with."""
+class HubNotAnswered(CommandFailed):
+    """There is no hub, or it does not want to."""
 
-    def __init__(self, why: str, *, status: int) -> None:
-        super().__init__(why)
-        self.status = status
+
+class HubErrors:
+    """A block in which what goes wrong between a command and a hub ends the command with a status."""
+
+    def __init__(self, *, mistake: int = MISTAKEN, unreachable: int = 9, act: FileAct = "read") -> None:
+        self._others = (
+            ErrorStatus(LocalMistake, JournalError, status=mistake),
+            ErrorStatus(DragomanError, OSError, status=unreachable, act=act),
+        )
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, CallFailed):
+            raise CommandFailed(f"the hub refused: {error.message}", status=1) from error
+        for other in self._others:
+            other.__exit__(kind, error, trace)
 
 
 def hub_and_token(url: str | None, token_file: str | None) -> tuple[str, dict[str, str]]:
-    """The address of the hub that is meant, and the header for it. Raises `LocalMistake`, or `OSError` if
-    this user has no hub.
-    """
+    """The address of the hub that is meant, and the header for it. Raises `LocalMistake`."""
     headers = authorization(token_file)
     if not headers:
         raise LocalMistake(
             "a hub wants a token: set DRAGOMAN_TOKEN, or give --token-file. "
             "`dragoman hub token add NAME` makes one"
         )
-    try:
-        return (socket_address(url) if url else find_hub(address_file())), headers
-    except HubNotAnswered as error:
-        raise OSError(str(error)) from None
+    return (socket_address(url) if url else find_hub(address_file())), headers
 
 
 def address_file() -> Path:

@@ -15,10 +15,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from urllib.parse import quote, urlsplit
 
-from dragoman.errors import CallFailed, DragomanError, LocalMistake
+from dragoman.errors import DragomanError, LocalMistake
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import say, say_json
-from dragoman_app.cli.hub_client import HubCaller, HubNotAnswered, JsonObject, hub_and_token, open_hub
+from dragoman_app.apps.console import CommandFailed, say, say_json
+from dragoman_app.cli.hub_client import (
+    HubCaller,
+    HubErrors,
+    HubNotAnswered,
+    JsonObject,
+    hub_and_token,
+    open_hub,
+)
 from dragoman_app.cli.hub_reach import is_loopback_host, is_safe
 
 WHITE_ON_BLACK = "\x1b[97;40m"
@@ -41,24 +48,11 @@ ENDS = {
 
 def run(args: argparse.Namespace) -> int:
     try:
-        url, headers = hub_and_token(args.url, args.token_file)
-        return asyncio.run(_pair(args, url, headers))
+        with HubErrors():
+            url, headers = hub_and_token(args.url, args.token_file)
+            return asyncio.run(_pair(args, url, headers))
     except KeyboardInterrupt:
-        say("dragoman hub pair: the code is withdrawn", file=sys.stderr)
-        return 130
-    except LocalMistake as error:
-        return _fail(error, 2)
-    except CallFailed as error:
-        return _fail(error.message, 1)
-    except HubNotAnswered as error:
-        return _fail(error, error.status)
-    except (DragomanError, OSError) as error:
-        return _fail(error, 9)
-
-
-def _fail(why: object, status: int) -> int:
-    say(f"dragoman hub pair: {sanitize_line(str(why))}", file=sys.stderr)
-    return status
+        raise CommandFailed("the code is withdrawn", status=130) from None
 
 
 async def _pair(args: argparse.Namespace, url: str, headers: dict[str, str]) -> int:

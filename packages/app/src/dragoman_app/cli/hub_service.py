@@ -18,8 +18,7 @@ from pathlib import Path
 from dragoman.errors import LocalMistake
 from dragoman.system.folders import home_folder, user_folder
 from dragoman.system.replacement import replace_file
-from dragoman_app.apps.console import say, say_json
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import ErrorStatus, say, say_json
 from dragoman_hub.settings_file import load_settings
 
 UNIT = "dragoman-hub.service"
@@ -32,16 +31,12 @@ COMMAND_SECONDS = 60.0
 
 def run_install(args: argparse.Namespace) -> int:
     """Write the service's file and start it."""
-    try:
-        command = hub_command(args.config)
-        path, text = service_file(command)
-        _show(args, path, text)
-        if args.dry_run:
-            return 0
+    path, text = service_file(hub_command(args.config))
+    _show(args, path, text)
+    if args.dry_run:
+        return 0
+    with ErrorStatus(OSError, status=1, act="write"):
         kept = _write(path, text)
-    except OSError as error:
-        say(f"dragoman hub install: {explain_error(error, act='write')}", file=sys.stderr)
-        return 1
     if kept and not args.json:
         say(f"The file that was there is kept as {kept}", file=sys.stderr)
     return 0 if args.no_start else _tell_manager(start_commands(path))

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 
 from dragoman.errors import CallFailed, DragomanError, LinkClosed, LocalMistake
-from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import say, say_json
 from dragoman_app.apps.files import authorization
 from dragoman_app.cli.hub_client import (
@@ -39,14 +37,7 @@ def run(args: argparse.Namespace) -> int:
             raise LocalMistake(WANTED)
         url = socket_address(args.url) if args.url else find_hub(address_file())
         return asyncio.run(_watch(args, url, headers))
-    except HubNotAnswered as error:
-        say(f"dragoman hub status: {sanitize_line(str(error))}", file=sys.stderr)
-        return error.status
     except KeyboardInterrupt:
-        return 0
-    except BrokenPipeError:
-        # Whoever read has read enough; Python would complain about it once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 

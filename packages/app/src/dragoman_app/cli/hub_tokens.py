@@ -13,8 +13,7 @@ from pathlib import Path
 
 from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import say, say_json
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import MISTAKEN, ErrorStatus, say, say_json
 from dragoman_app.cli.options.hub import SCOPES
 from dragoman_hub.gate.admission import ALL
 from dragoman_hub.gate.grants_store import Token, TokenStore
@@ -22,16 +21,10 @@ from dragoman_hub.settings_file import SettingsError, load_settings
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
-        path = None if args.config is None else Path(args.config)
+    path = None if args.config is None else Path(args.config)
+    with ErrorStatus(LocalMistake, OSError, status=1), ErrorStatus(SettingsError, status=MISTAKEN):
         settings = load_settings(path, overrides={"journal": args.journal})
         return _DONE[args.action](TokenStore(settings.tokens_path), args)
-    except SettingsError as error:
-        say(error, file=sys.stderr)
-        return 2
-    except (LocalMistake, OSError) as error:
-        say(f"dragoman hub token {args.action}: {explain_error(error)}", file=sys.stderr)
-        return 1
 
 
 def _add(store: TokenStore, args: argparse.Namespace) -> int:

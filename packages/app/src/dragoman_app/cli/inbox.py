@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import sys
 import time
+from contextlib import suppress
 
 import msgspec
 
 from dragoman.decoders import convert
-from dragoman.errors import CallFailed, DragomanError, LocalMistake
+from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import say
-from dragoman_app.cli.hub_client import HubCaller, JsonObject, hub_and_token, open_hub
+from dragoman_app.apps.console import CommandFailed, say
+from dragoman_app.cli.hub_client import HubCaller, HubErrors, JsonObject, hub_and_token, open_hub
 from dragoman_local.workspace.policy.act_text import render_view
 from dragoman_local.workspace.policy.act_view import ActView
 from dragoman_local.workspace.policy.options import option_name
@@ -23,26 +23,10 @@ from dragoman_local.workspace.policy.terminal import TerminalLines
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
+    with suppress(KeyboardInterrupt, EOFError), HubErrors():
         url, headers = hub_and_token(args.hub, args.token_file)
         return asyncio.run(_talk(args, url, headers))
-    except LocalMistake as error:
-        return _complain(error, 2)
-    except CallFailed as error:
-        return _complain(error.message, 1)
-    except BrokenPipeError:
-        # Whoever read has read enough; Python would complain about it once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (DragomanError, OSError) as error:
-        return _complain(error, 9)
-    except (KeyboardInterrupt, EOFError):
-        return 0
-
-
-def _complain(error: BaseException | str, status: int) -> int:
-    say(f"dragoman inbox: {sanitize_line(str(error) or type(error).__name__)}", file=sys.stderr)
-    return status
+    return 0
 
 
 async def _talk(args: argparse.Namespace, url: str, headers: dict[str, str]) -> int:
@@ -81,16 +65,13 @@ async def _ask(hub: HubCaller, request: JsonObject, lines: TerminalLines) -> Non
 async def _answer_one(hub: HubCaller, waiting: list[JsonObject], name: str, answer: str) -> int:
     requests = [request for request in waiting if name_of(request) == name]
     if not requests:
-        say(f"dragoman inbox: nothing called {name} is waiting", file=sys.stderr)
-        return 1
+        raise CommandFailed(f"nothing called {name} is waiting")
     option = option_of(requests[0], answer)
     if option is None:
-        say(f"dragoman inbox: {name} has no option {answer!r}", file=sys.stderr)
-        return 2
-    if await _settle(hub, requests[0], option):
-        return 0
-    print("dragoman inbox: somebody else was faster", file=sys.stderr)
-    return 1
+        raise LocalMistake(f"{name} has no option {answer!r}")
+    if not await _settle(hub, requests[0], option):
+        raise CommandFailed("somebody else was faster")
+    return 0
 
 
 async def _settle(hub: HubCaller, request: JsonObject, option: str) -> bool:

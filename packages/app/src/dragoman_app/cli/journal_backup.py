@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 from dragoman.errors import JournalError
-from dragoman_app.apps.console import say, say_json
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import ErrorStatus, say, say_json
 from dragoman_local.journal.backup import JournalBackup, back_up, restore
 from dragoman_local.journal.history import history_path
 
@@ -31,17 +30,12 @@ def run_restore(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace, action: str, source: Path, target: Path) -> int:
-    try:
+    next_step = "--force keeps it beside the restored one" if action == "restore" else "--force replaces it"
+    with (
+        ErrorStatus(JournalError, OSError, status=1, act="write"),
+        ErrorStatus(FileExistsError, status=1, act="write", next_step=next_step),
+    ):
         copy = (back_up if action == "backup" else restore)(source, target, replace=args.force)
-    except FileExistsError:
-        next_step = (
-            "--force keeps it beside the restored one" if action == "restore" else "--force replaces it"
-        )
-        say(f"dragoman journal {action}: {target} exists already; {next_step}", file=sys.stderr)
-        return 1
-    except (JournalError, OSError) as error:
-        say(f"dragoman journal {action}: {explain_error(error, act='write')}", file=sys.stderr)
-        return 1
     if args.json:
         say_json(copy)
     else:

@@ -19,10 +19,8 @@ from pathlib import Path
 from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize_line
 from dragoman.version import VERSION
-from dragoman_app.apps.console import say
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import ErrorStatus, say
 
-NOT_MADE, MISTAKEN = 1, 2
 SUFFIX = ".template"
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 ABOUT = {
@@ -34,18 +32,14 @@ ABOUT = {
 
 def run(args: argparse.Namespace) -> int:
     """0: it is made. 1: it could not be written. 2: the name or the folder will not do."""
-    try:
-        folder = Path(args.into or args.name)
-        texts = project_files(args.kind, args.name)
+    folder = Path(args.into or args.name)
+    texts = project_files(args.kind, args.name)
+    with ErrorStatus(OSError, status=1, act="write"):
         _check_folder(folder)
         for path, text in texts.items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
-    except LocalMistake as mistake:
-        return _fail(str(mistake), MISTAKEN)
-    except OSError as error:
-        return _fail(explain_error(error, act="write"), NOT_MADE)
     say(f"{sanitize_line(str(folder))}: {len(texts)} files. To go on:")
     place = sanitize_line(shlex.quote(str(folder)))
     say(f'  cd {place} && python -m venv .venv && .venv/bin/pip install -e ".[dev]"')
@@ -96,8 +90,3 @@ def _fill(text: str, words: dict[str, str]) -> str:
 def _check_folder(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise LocalMistake(f"{folder} exists and is not empty: name another folder with --into")
-
-
-def _fail(what: str, status: int) -> int:
-    say(f"dragoman new: {sanitize_line(what)}", file=sys.stderr)
-    return status

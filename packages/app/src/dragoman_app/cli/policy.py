@@ -18,8 +18,7 @@ from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import say, say_json
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import CommandFailed, ErrorStatus, UsageMistake, say, say_json
 from dragoman_local.workspace.policy.act import Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_file
 from dragoman_local.workspace.policy.commands import pattern_text
@@ -31,19 +30,14 @@ from dragoman_local.workspace.policy.remembered_rules import RememberedRules
 from dragoman_local.workspace.policy.rules import PolicyRule
 from dragoman_local.workspace.policy.shell import read_line
 
-
-class _Unclear(LocalMistake):
-    """The command line does not say what to explain."""
+MEND = "mend that file; `dragoman help policy` describes the language"
+SEE_HELP = "see dragoman policy explain --help"
 
 
 def run_explain(args: argparse.Namespace) -> int:
-    try:
+    with ErrorStatus(LocalMistake, status=1, next_step=MEND):
         policy, setting = _policy(args)
         act = _act(args, setting)
-    except _Unclear as error:
-        return _refuse(str(error), "see dragoman policy explain --help", status=2)
-    except LocalMistake as error:
-        return _refuse(str(error), "mend that file; `dragoman help policy` describes the language")
     explanation = policy.explain(act)
     decision = policy.decide(act)
     if args.json:
@@ -64,10 +58,8 @@ def run_explain(args: argparse.Namespace) -> int:
 
 
 def run_list(args: argparse.Namespace) -> int:
-    try:
+    with ErrorStatus(LocalMistake, status=1, next_step=MEND):
         policy, _ = _policy(args)
-    except LocalMistake as error:
-        return _refuse(str(error), "mend that file; `dragoman help policy` describes the language")
     remembered_layer = PolicyLayer(name=policy_paths().remembered_file, rules=policy.remembered_rules)
     if args.json:
         layers = [_layer_fields(layer) for layer in policy.layers]
@@ -90,12 +82,12 @@ def run_list(args: argparse.Namespace) -> int:
 
 def run_forget(args: argparse.Namespace) -> int:
     line, path = args.line, policy_paths().remembered_file
-    try:
+    with ErrorStatus(OSError, PolicyError, status=1, next_step=f"look at {path}"):
         was_forgotten = RememberedRules(path).forget(line)
-    except (OSError, PolicyError) as error:
-        return _refuse(explain_error(error), f"look at {path}")
     if not was_forgotten:
-        return _refuse(f"no rule begins in line {line} of {path}", "dragoman policy list shows the lines")
+        raise CommandFailed(
+            f"no rule begins in line {line} of {path}", "dragoman policy list shows the lines"
+        )
     say(f"Forgotten. It will be asked again. ({path})")
     return 0
 
@@ -111,12 +103,14 @@ def _act(args: argparse.Namespace, setting: ActContext) -> Act:
         return _from_request(args.request, setting)
     kind = args.kind or (args.tool if args.tool in TOOL_KINDS else None)
     if kind is not None and kind not in TOOL_KINDS:
-        raise _Unclear(f"{kind!r} is no kind of tool; known are {', '.join(sorted(TOOL_KINDS))}")
+        raise UsageMistake(
+            f"{kind!r} is no kind of tool; known are {', '.join(sorted(TOOL_KINDS))}", SEE_HELP
+        )
     if args.command is None and args.tool is None and not args.path:
-        raise _Unclear("nothing to explain: give --command, --tool, --path or --request")
+        raise UsageMistake("nothing to explain: give --command, --tool, --path or --request", SEE_HELP)
     if args.method in ("fs/read", "fs/write"):
         if len(args.path) != 1:
-            raise _Unclear(f"{args.method} needs exactly one --path")
+            raise UsageMistake(f"{args.method} needs exactly one --path", SEE_HELP)
         path = os.path.join(setting.roots[0], args.path[0])
         return act_of_file("write" if args.method == "fs/write" else "read", os.path.realpath(path), setting)
     call = v1.ToolCallUpdate(
@@ -190,8 +184,3 @@ def _layer_fields(layer: PolicyLayer) -> dict[str, object]:
 def _print_json(data: object) -> int:
     say_json(data)
     return 0
-
-
-def _refuse(what: str, next_step: str, *, status: int = 1) -> int:
-    say(f"dragoman policy: {sanitize_line(what)}\nTo go on: {next_step}.", file=sys.stderr)
-    return status

@@ -7,13 +7,12 @@ import asyncio
 import os
 import sys
 
-from dragoman.errors import BadTranscript, LinkClosed, SpawnFailed
+from dragoman.errors import BadTranscript, LinkClosed, LocalMistake, SpawnFailed
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
 from dragoman.text.sanitize import sanitize_line
 from dragoman.transport.process import spawn
 from dragoman.transport.stdio import claim_stdio
-from dragoman_app.apps.console import say, say_json
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import MISTAKEN, ErrorStatus, say, say_json
 from dragoman_app.cli.recordings import read_entries
 from dragoman_check.trace.compare.meaning import compare
 from dragoman_check.trace.replay.agent import ReplayedAgent
@@ -26,13 +25,9 @@ def run(args: argparse.Namespace) -> int:
     speed = {"real": "1", "fast": "0"}.get(args.speed, args.speed)
     if (args.party == "client") != bool(args.command) or not speed.replace(".", "", 1).isdigit():
         what = "name an agent after --" if args.party == "client" else "a command belongs to --as client"
-        say(f"dragoman replay: {what}; --speed takes real, fast or a number", file=sys.stderr)
-        return 2
-    try:
+        raise LocalMistake(f"{what}; --speed takes real, fast or a number")
+    with ErrorStatus(OSError, BadTranscript, status=MISTAKEN):
         entries = read_entries(args.recording)
-    except (OSError, BadTranscript) as error:
-        say(f"dragoman replay: {explain_error(error)}", file=sys.stderr)
-        return 2
     if args.party == "client":
         return asyncio.run(_play_client(args, entries, os.path.abspath(args.cwd or ".")))
     _serve(entries, args.match, float(speed))
@@ -56,17 +51,12 @@ def _serve(entries: list[Entry], match: Match, speed: float) -> None:
 
 
 async def _play_client(args: argparse.Namespace, entries: list[Entry], cwd: str) -> int:
-    try:
+    with ErrorStatus(SpawnFailed, status=127):
         transport = spawn(args.command)
-    except SpawnFailed as error:
-        say(f"dragoman replay: {error}", file=sys.stderr)
-        return 127
     client = ReplayedClient(entries, transport, cwd=cwd, patience=args.timeout)
     try:
-        await client.play()
-    except (AgentSilent, LinkClosed) as error:
-        say(f"dragoman replay: {error}", file=sys.stderr)
-        return 9
+        with ErrorStatus(AgentSilent, LinkClosed, status=9):
+            await client.play()
     finally:
         await transport.aclose()
     differences = compare(entries, client.entries)

@@ -19,8 +19,8 @@ import msgspec
 from dragoman.errors import JournalDamaged, JournalError
 from dragoman.system.replacement import replace_private
 from dragoman.text.sanitize import sanitize, sanitize_line
-from dragoman_app.apps.console import say, say_json
-from dragoman_app.apps.files import FileAct, explain_error
+from dragoman_app.apps.console import ErrorStatus, say, say_json
+from dragoman_app.apps.files import FileAct
 from dragoman_app.apps.recorded_sessions import SessionMistake, find_session
 from dragoman_app.apps.running_marks import with_current_state
 from dragoman_app.cli.session_family import export_family
@@ -39,25 +39,14 @@ OTHERS = {"permission": "? {}", "mode": "mode: {}", "end": "— {}", "error": "!
 def run(args: argparse.Namespace) -> int:
     """Run one action; returns the exit status."""
     path = Path(args.journal) if args.journal else history_path()
-    try:
+    act: FileAct = "write" if args.action == "export" else "read"
+    with ErrorStatus(SessionMistake, JournalError, OSError, status=1, act=act):
         if args.action == "repair":
             _repair(path)
         elif path.exists() or args.action == "import":
             asyncio.run(_run(args, path))
         else:
             _nothing_yet(args, path)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read has read enough; Python would complain about it once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except (SessionMistake, JournalError) as error:
-        say(f"dragoman sessions: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        act: FileAct = "write" if args.action == "export" else "read"
-        say(f"dragoman sessions: {explain_error(error, act=act)}", file=sys.stderr)
-        return 1
     return 0
 
 

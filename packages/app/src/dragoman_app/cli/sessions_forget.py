@@ -16,14 +16,13 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from dragoman.errors import CallFailed, DragomanError, JournalError, LocalMistake
+from dragoman.errors import CallFailed, LocalMistake
 from dragoman.system.files import HAS_LOCKS
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import confirm, say, say_json
-from dragoman_app.apps.files import explain_error
 from dragoman_app.apps.recorded_sessions import SessionMistake, find_session
 from dragoman_app.apps.running_marks import is_running
-from dragoman_app.cli.hub_client import HubCaller, JsonObject, hub_and_token, open_hub
+from dragoman_app.cli.hub_client import HubCaller, HubErrors, JsonObject, hub_and_token, open_hub
 from dragoman_app.cli.session_family import SessionFamily
 from dragoman_hub.folder_lock import running_hub
 from dragoman_hub.session.notes import parent_in
@@ -64,26 +63,13 @@ class ForgetReport(Struct, kw_only=True):
 def run(args: argparse.Namespace) -> int:
     """Run `sessions forget`; returns the exit status."""
     if args.ids and (args.all or args.agent or args.older_than is not None):
-        return _fail("name sessions, or choose them with --all, --agent or --older-than; not both", status=2)
+        raise LocalMistake("name sessions, or choose them with --all, --agent or --older-than; not both")
     if not (args.ids or args.all or args.agent or args.older_than is not None):
-        return _fail("say which sessions: name them, or use --agent, --older-than or --all", status=2)
+        raise LocalMistake("say which sessions: name them, or use --agent, --older-than or --all")
     before = None if args.older_than is None else time.time() - args.older_than
     choice = ForgetChoice(ids=tuple(args.ids), agent=args.agent, before=before)
-    try:
+    with HubErrors(mistake=1, unreachable=1 if args.hub is None else 9, act="write"):
         return asyncio.run(_run(args, choice))
-    except (LocalMistake, JournalError) as error:
-        return _fail(str(error), status=1)
-    except CallFailed as error:
-        return _fail(f"the hub refused: {error.message}", status=1)
-    except DragomanError as error:
-        return _fail(str(error), status=9)
-    except OSError as error:
-        return _fail(explain_error(error, act="write"), status=9 if args.hub is not None else 1)
-
-
-def _fail(message: str, *, status: int) -> int:
-    say(f"dragoman sessions forget: {message}", file=sys.stderr)
-    return status
 
 
 async def _run(args: argparse.Namespace, choice: ForgetChoice) -> int:

@@ -13,12 +13,10 @@ import sys
 import uuid
 from pathlib import Path
 
-from dragoman.errors import CallFailed, DragomanError, JournalError, LocalMistake
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman_app.apps.console import say, say_json
-from dragoman_app.apps.files import explain_error
 from dragoman_app.apps.recorded_sessions import SessionMistake, find_session, read_brief
-from dragoman_app.cli.hub_client import hub_and_token, open_hub
+from dragoman_app.cli.hub_client import HubErrors, hub_and_token, open_hub
 from dragoman_local.journal import StreamInfo, open_journal
 from dragoman_local.journal.brief import ConversationBrief
 from dragoman_local.journal.history import history_path
@@ -29,27 +27,12 @@ GO_ON = "Go on with the work from where the record ends."
 
 def run(args: argparse.Namespace) -> int:
     """Run it; returns the exit status."""
-    try:
+    with HubErrors(mistake=1, unreachable=1 if args.hub is None else 9):
         if not args.agent and not args.brief:
             raise SessionMistake(
                 "name the agent that goes on with --agent, or look at the brief with --brief"
             )
-        if args.hub is not None:
-            return asyncio.run(_at_hub(args))
-        return _here(args)
-    except (LocalMistake, JournalError) as error:
-        return _fail(str(error), status=1)
-    except CallFailed as error:
-        return _fail(f"the hub refused: {error.message}", status=1)
-    except DragomanError as error:
-        return _fail(str(error), status=9)
-    except OSError as error:
-        return _fail(explain_error(error, act="read"), status=9 if args.hub is not None else 1)
-
-
-def _fail(message: str, *, status: int) -> int:
-    say(f"dragoman sessions: {sanitize(message)}", file=sys.stderr)
-    return status
+        return _here(args) if args.hub is None else asyncio.run(_at_hub(args))
 
 
 # Here.

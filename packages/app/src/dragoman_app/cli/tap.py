@@ -12,8 +12,7 @@ from pathlib import Path
 from dragoman.errors import SpawnFailed
 from dragoman.transport.file_outlet import stderr_writer
 from dragoman.transport.stdio import claim_stdio
-from dragoman_app.apps.console import say
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import MISTAKEN, ErrorStatus, say
 from dragoman_app.cli.tap_attach import attach
 from dragoman_check.trace.tap.recorder import TapRecorder, taps_folder
 from dragoman_check.trace.tap.secrets import SecretFilter
@@ -28,18 +27,13 @@ def run(args: argparse.Namespace) -> int:
 
     stdio = claim_stdio()
     secrets = None if args.no_redact else SecretFilter(os.environ)
-    try:
+    with ErrorStatus(OSError, status=MISTAKEN, act="write"):
         recorder = _recorder(args, secrets)
-    except OSError as error:
-        say(f"dragoman tap: {explain_error(error, act='write')}", file=sys.stderr)
-        return 2
     if args.live:
         say(f"dragoman tap: to look on: dragoman tap attach {recorder.path}", file=sys.stderr)
     try:
-        status = asyncio.run(_tap(args, recorder, stdio.read_fd, stdio.write_fd))
-    except SpawnFailed as error:
-        say(f"dragoman tap: {error}", file=sys.stderr)
-        return 127
+        with ErrorStatus(SpawnFailed, status=127):
+            status = asyncio.run(_tap(args, recorder, stdio.read_fd, stdio.write_fd))
     finally:
         recorder.close(
             last_words=None if secrets is None else lambda: {"event": "redacted", "count": secrets.count}

@@ -9,11 +9,11 @@ import sys
 import msgspec
 
 from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
-from dragoman.errors import LocalMistake, SpawnFailed
+from dragoman.errors import SpawnFailed
 from dragoman.sdk.interpreter.stdio import stand_between
 from dragoman.system.replacement import replace_private
-from dragoman_app.apps.console import say
-from dragoman_app.apps.files import explain_error, open_private
+from dragoman_app.apps.console import MISTAKEN, ErrorStatus, say
+from dragoman_app.apps.files import open_private
 from dragoman_local.interpreter.consent import consent_of
 from dragoman_local.workspace.policy.audit import AuditLog
 from dragoman_local.workspace.policy.policy_paths import policy_paths
@@ -25,7 +25,7 @@ LOST = 3
 def run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     _try_to_write(args.ledger)
-    try:
+    with ErrorStatus(SpawnFailed, status=127):
         ledger, stopped_by, status = stand_between(
             args.command,
             client=args.client,
@@ -35,9 +35,6 @@ def run(args: argparse.Namespace) -> int:
             quirks=not args.no_quirks,
             on_decision=_explain,
         )
-    except SpawnFailed as error:
-        say(f"dragoman translate: {error}", file=sys.stderr)
-        return 127
     _say(ledger, stopped_by)
     if args.ledger:
         _write(args.ledger, ledger)
@@ -65,11 +62,9 @@ def _settings(args: argparse.Namespace) -> EdgeSettings:
 
 def _try_to_write(path: str | None) -> None:
     """Whoever wants a ledger hears before the conversation, not after it, that there can be none."""
-    try:
-        if path:
+    if path:
+        with ErrorStatus(OSError, status=MISTAKEN, act="write"):
             open_private(path, how="append").close()
-    except OSError as error:
-        raise LocalMistake(explain_error(error, act="write")) from error
 
 
 def _explain(decision: DialectDecision) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import webbrowser
 from pathlib import Path
 from typing import Any
 
 from dragoman.errors import BadTranscript
 from dragoman.system.replacement import replace_private
-from dragoman_app.apps.console import say
-from dragoman_app.apps.files import explain_error
+from dragoman_app.apps.console import MISTAKEN, ErrorStatus, say
 from dragoman_app.cli.recordings import read_entries, recording_of
 from dragoman_check.trace.view.page import make_page
 from dragoman_check.verdict import judge
@@ -21,21 +19,12 @@ from dragoman_local.journal.contract import Entry
 def run(args: argparse.Namespace) -> int:
     path = Path(args.recording)
     target = Path(args.output) if args.output else path.with_suffix(".html")
-    try:
+    no_recording = ErrorStatus(BadTranscript, status=MISTAKEN, before=f"{path} is no recording: ")
+    with ErrorStatus(OSError, status=MISTAKEN), no_recording:
         entries = read_entries(path)
-    except BadTranscript as error:
-        say(f"dragoman view: {path} is no recording: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        say(f"dragoman view: {explain_error(error)}", file=sys.stderr)
-        return 2
     page = make_page(entries, title=args.title or path.name, findings=_findings(entries))
-    try:
-        with replace_private(target) as file:
-            file.write(page)
-    except OSError as error:
-        say(f"dragoman view: {explain_error(error, act='write')}", file=sys.stderr)
-        return 2
+    with ErrorStatus(OSError, status=MISTAKEN, act="write"), replace_private(target) as file:
+        file.write(page)
     say(target)
     if args.open:
         webbrowser.open(target.resolve().as_uri())
