@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import confirm, say, say_json
+from dragoman_app.apps.console import CommandFailed, ErrorStatus, confirm, say, say_json
 from dragoman_local.known import read_config
 from dragoman_local.known.installation.archives import InstallFailed
 from dragoman_local.known.installation.installer import (
@@ -75,13 +75,11 @@ def run_uninstall(args: argparse.Namespace) -> int:
 def _guard(act: Callable[[], int]) -> int:
     handlers = {number: signal.signal(number, _end) for number in ENDING}
     try:
-        return act()
-    except InstallFailed as failure:
-        say(f"dragoman agents: {failure}", file=sys.stderr)
-        return FAILED
+        with ErrorStatus(InstallFailed, status=FAILED):
+            return act()
     except KeyboardInterrupt:
-        say("dragoman agents: interrupted; what was not complete is removed again", file=sys.stderr)
-        return INTERRUPTED
+        what = "interrupted; what was not complete is removed again"
+        raise CommandFailed(what, status=INTERRUPTED) from None
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)

@@ -15,7 +15,7 @@ from dragoman.sdk.shutdown import ShutdownSignals, first_of
 from dragoman.transport.file_outlet import stderr_writer
 from dragoman.transport.process import spawn
 from dragoman.transport.stdio import claim_stdio
-from dragoman_app.apps.console import MISTAKEN, ErrorStatus, say
+from dragoman_app.apps.console import MISTAKEN, CommandFailed, ErrorStatus, say
 from dragoman_check.trace.chaos.faults import (
     ChaosFault,
     FaultScript,
@@ -80,8 +80,7 @@ async def _shrink(args: argparse.Namespace, faults: list[ChaosFault]) -> int:
 
     if not await fails(faults):
         shortest.unlink(missing_ok=True)
-        print("dragoman chaos: the test does not fail under this script", file=sys.stderr)
-        return 1
+        raise CommandFailed("the test does not fail under this script")
     remaining = await shrink(faults, fails)
     shortest.write_bytes(write_script(remaining))
     say(f"{shortest}: {len(remaining)} of {len(faults)} faults, after {runs} runs")

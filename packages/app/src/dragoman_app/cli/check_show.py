@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 
+from dragoman.errors import LocalMistake
 from dragoman_app.apps.console import say
 from dragoman_check.manifest import Requirement, areas, contradictions_of, requirements
 from dragoman_check.official_kit import JUDGED_OTHERWISE, kit_ids
@@ -81,8 +81,7 @@ def run_explain(args: argparse.Namespace) -> int:
     for number, name in enumerate(args.requirement):
         requirement = requirements().get(name.upper())
         if requirement is None:
-            say(f"dragoman check explain: no requirement is called {name!r}", file=sys.stderr)
-            return 2
+            raise LocalMistake(f"no requirement is called {name!r}")
         say("\n" * bool(number), end="")
         _explain_one(requirement)
     return 0

@@ -48,8 +48,7 @@ def run_check(args: argparse.Namespace) -> int:
     """Read one file, or all three, and say every mistake that is found."""
     if args.file and (not args.kind or not Path(args.file).exists()):
         why = "needs the kind of the file: agents, hub or policy" if not args.kind else "names no file"
-        say(f"dragoman config check: --file {why}", file=sys.stderr)
-        return 2
+        raise LocalMistake(f"--file {why}")
     kinds = [args.kind] if args.kind else list(CHECKS)
     results = [_check(kind, Path(args.file) if args.file else place_of(kind)) for kind in kinds]
     if args.json:

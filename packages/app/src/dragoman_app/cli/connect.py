@@ -13,7 +13,7 @@ from dragoman.sdk.resumption.hub_link import is_refusal
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
 from dragoman.transport.address import RemoteAddress, parse_address
 from dragoman.transport.stdio import Stdio, claim_stdio
-from dragoman_app.apps.console import say
+from dragoman_app.apps.console import CommandFailed, say
 from dragoman_app.apps.files import authorization
 
 REFUSED, GONE = 8, 9
@@ -61,10 +61,8 @@ def _outcome(url: str, end_reason: str | None, server: ResumingTransport) -> int
     if end_reason is None:
         return GONE if server.is_unreached else 0
     if is_refusal(end_reason):
-        say(f"dragoman connect: {end_reason}: is the token right? See --token-file", file=sys.stderr)
-        return REFUSED
-    say(f"dragoman connect: {url} ended the connection: {end_reason}", file=sys.stderr)
-    return GONE
+        raise CommandFailed(f"{end_reason}: is the token right? See --token-file", status=REFUSED)
+    raise CommandFailed(f"{url} ended the connection: {end_reason}", status=GONE)
 
 
 class Progress:

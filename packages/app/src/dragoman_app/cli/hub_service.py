@@ -18,7 +18,7 @@ from pathlib import Path
 from dragoman.errors import LocalMistake
 from dragoman.system.folders import home_folder, user_folder
 from dragoman.system.replacement import replace_file
-from dragoman_app.apps.console import ErrorStatus, say, say_json
+from dragoman_app.apps.console import CommandFailed, ErrorStatus, say, say_json
 from dragoman_hub.settings_file import load_settings
 
 UNIT = "dragoman-hub.service"
@@ -46,8 +46,7 @@ def run_uninstall(args: argparse.Namespace) -> int:
     """Stop the service and remove its file; journal, tokens and configuration stay."""
     path = service_path()
     if not path.exists():
-        say(f"dragoman hub uninstall: there is no {path}", file=sys.stderr)
-        return 1
+        raise CommandFailed(f"there is no {path}")
     if args.dry_run:
         say(f"Would stop the service and remove {path}")
         return 0

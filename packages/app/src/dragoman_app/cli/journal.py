@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from dragoman.errors import JournalError
+from dragoman.errors import JournalError, LocalMistake
 from dragoman_app.apps.console import say, say_json
 from dragoman_hub.nats import is_nats_address, open_nats, read_address
 from dragoman_local.journal import Journal, SqliteJournal
@@ -20,8 +20,7 @@ from dragoman_local.journal.journal_copy import CopiedStream, CopyClock, copy_jo
 
 def run(args: argparse.Namespace) -> int:
     if args.source == args.target:
-        print("dragoman journal copy: FROM and TO are the same journal", file=sys.stderr)
-        return 2
+        raise LocalMistake("FROM and TO are the same journal")
     copies: list[CopiedStream] = []
     try:
         _check_source(args.source)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize
 from dragoman.version import VERSION
-from dragoman_app.apps.console import say
+from dragoman_app.apps.console import ErrorStatus, say
 from dragoman_app.apps.log_lines import sanitize_log_lines
 from dragoman_app.cli.review_files import ReviewFile
 from dragoman_app.cli.review_fixes import mend, show_diffs
@@ -70,11 +70,8 @@ def run_review(args: argparse.Namespace, files: Sequence[ReviewFile]) -> int:
     gc.enable()  # a review may be long; it was off while we were loaded
     if args.list_rules or args.try_rules:
         return run_rules(args)
-    try:
+    with ErrorStatus(ToolFailed, status=FAILED):
         return asyncio.run(_Run(args, files).run()).show()
-    except ToolFailed as error:
-        say(f"dragoman review: {error}", file=sys.stderr)
-        return FAILED
 
 
 def _settings(args: argparse.Namespace) -> ReviewSettings:

@@ -13,7 +13,8 @@ from dragoman_app.apps.gateway.gateway import Gateway
 from dragoman_app.apps.gateway.plan import GatewayPlan, make_gateway_plan
 from dragoman_app.apps.openai.failures import refusal_body
 from dragoman_app.apps.openai.server import OpenaiServer
-from dragoman_app.cli.options.gateway import MOST_SESSIONS, SILENCE_SECONDS
+from dragoman_app.cli.options.gateway import MOST_SESSIONS
+from dragoman_app.cli.options.values import SILENCE_SECONDS
 from dragoman_app.cli.served_address import ServedAddress
 from dragoman_hub.api.agent_per_connection import AgentPerConnection
 from dragoman_hub.api.endpoint import AcpEndpoint

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragoman.errors import BadTranscript
+from dragoman.errors import BadTranscript, LocalMistake
 from dragoman_app.apps.console import say
 from dragoman_app.cli.recordings import recording_of
 from dragoman_check.manifest import Side
@@ -31,8 +31,7 @@ def attach(words: list[str], *, folder: str | None) -> int:
     path = Path(words[0]) if words else newest(taps_folder(folder))
     if path is None or not path.is_file():
         what = "there is no recording yet" if path is None else f"there is no file {path}"
-        say(f"dragoman tap attach: {what}; start one with: dragoman tap -- COMMAND", file=sys.stderr)
-        return 2
+        raise LocalMistake(f"{what}; start one with: dragoman tap -- COMMAND")
     say(f"{path}\n", file=sys.stderr)
     try:
         for line in _live_lines(path):

@@ -59,8 +59,7 @@ def _show_path(name: str, places: list[FileLocation]) -> int:
             say(place.path)
             return 0
     names = ", ".join(place.name for place in places)
-    say(f"dragoman where: there is no place {name!r}; there are {names}", file=sys.stderr)
-    return 2
+    raise LocalMistake(f"there is no place {name!r}; there are {names}")
 
 
 def find_places() -> Iterator[FileLocation]:

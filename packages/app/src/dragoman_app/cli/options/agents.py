@@ -16,12 +16,8 @@ from dragoman_app.cli.parser import Parser
 
 
 def add_agent_review(parser: Parser) -> None:
-    parser.add_argument("--sessions", metavar="FILE", help="the journal that sessions are kept in")
+    _add_model(parser, "openai", "anthropic")
     parser.add_argument("--offline", action="store_true", help="ask no model, whatever is configured")
-    parser.add_argument("--model", metavar="MODEL", help="reviews too: openai:NAME or anthropic:NAME")
-    parser.add_argument("--base-url", metavar="URL", help="the model's server, if not the vendor's own")
-    parser.add_argument("--api", choices=("openai", "anthropic"), help="the wire format of that server")
-    parser.add_argument("--key-file", metavar="FILE", help="a file that holds the key and nothing else")
     parser.add_argument(
         "--budget-requests", type=parse_count, metavar="N", help="requests to the model in one review (40)"
     )
@@ -36,15 +32,18 @@ def add_agent_review(parser: Parser) -> None:
     )
 
 
-def add_agent_code(parser: Parser) -> None:
+def _add_model(parser: Parser, *apis: str) -> None:
+    """The model of an agent of ours, and where it keeps its sessions."""
     parser.add_argument("--model", metavar="MODEL", help="its name, or openai:NAME or anthropic:NAME")
-    parser.add_argument("--base-url", metavar="URL", help="the server, if it is not the vendor's own")
-    parser.add_argument(
-        "--api", choices=("openai", "responses", "anthropic"), help="the wire format that the server speaks"
-    )
+    parser.add_argument("--base-url", metavar="URL", help="the model's server, if not the vendor's own")
+    parser.add_argument("--api", choices=apis, help="the wire format of that server")
     parser.add_argument("--key-file", metavar="FILE", help="a file that holds the key and nothing else")
-    parser.add_argument("--system", metavar="FILE", help="a file that replaces the system prompt")
     parser.add_argument("--sessions", metavar="FILE", help="the journal that sessions are kept in")
+
+
+def add_agent_code(parser: Parser) -> None:
+    _add_model(parser, "openai", "responses", "anthropic")
+    parser.add_argument("--system", metavar="FILE", help="a file that replaces the system prompt")
     parser.add_argument("--config", metavar="FILE", help="the configuration, if it is not in the usual place")
 
 

@@ -13,9 +13,10 @@ from dragoman_app.cli.options.gateway import (
 )
 from dragoman_app.cli.options.values import (
     HANDSHAKE_SECONDS,
-    add_dialect,
+    add_agent,
     add_in,
     add_rules,
+    add_silence,
     parse_count,
     seconds,
 )
@@ -46,18 +47,8 @@ def add_run(parser: Parser) -> None:
 
 
 def _add_agent(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
-    )
+    add_agent(group)
     add_in(group)
-    add_dialect(group, default_text="as configured, or auto")
-    group.add_argument(
-        "--env",
-        action="append",
-        default=[],
-        metavar="NAME[=VALUE]",
-        help="hand this variable to the agent; others stay here",
-    )
     group.add_argument(
         "--start-timeout",
         type=seconds(),
@@ -66,13 +57,7 @@ def _add_agent(group: argparse._ArgumentGroup) -> None:
         help=f"until it has introduced itself ({HANDSHAKE_SECONDS:g})",
     )
     group.add_argument("--timeout", type=seconds(), metavar="SECONDS", help="for the whole run")
-    group.add_argument(
-        "--silence",
-        type=seconds(),
-        default=900.0,
-        metavar="SECONDS",
-        help="without any sign of the agent within the turn (900; 0 for no limit)",
-    )
+    add_silence(group)
     group.add_argument(
         "--end-timeout",
         type=seconds(),
@@ -135,11 +120,8 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 
 
 def add_chat(parser: Parser) -> None:
-    parser.add_argument(
-        "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
-    )
+    add_agent(parser)
     add_in(parser)
-    add_dialect(parser, default_text="as configured, or auto")
     parser.add_argument("--cwd", metavar="DIR", help="the working folder (the current one)")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--resume", metavar="ID", help="go on with this session; `last` is the latest")
@@ -152,15 +134,7 @@ def add_chat(parser: Parser) -> None:
     hub = parser.add_argument_group("through a hub")
     hub.add_argument("--hub", metavar="URL", help="ws://, wss://, http:// or https://; several with commas")
     hub.add_argument("--token-file", metavar="FILE", help="a file that holds the token (else DRAGOMAN_TOKEN)")
-    rules = parser.add_argument_group("what the agent gets, and may do")
-    rules.add_argument(
-        "--env", action="append", default=[], metavar="NAME[=VALUE]", help="hand this variable to the agent"
-    )
-    rules.add_argument("--policy", metavar="FILE", help="the rules, as TOML (see `dragoman policy`)")
-    rules.add_argument("--approve", choices=("all", "reads", "none"), help="what is allowed without asking")
-    rules.add_argument(
-        "--shell-lines", action="store_true", help="let a shell run lines of shell, once allowed"
-    )
+    add_rules(parser.add_argument_group("what it may do"))
     parser.add_argument("--no-history", action="store_true", help="record nothing")
     look = parser.add_argument_group("how it looks")
     look.add_argument("--board", action="store_true", help="begin with the board of all sessions")

@@ -20,11 +20,7 @@ def add_check_agent(parser: Parser) -> None:
 
 def _add_examination(agent: argparse.ArgumentParser) -> None:
     how = agent.add_argument_group("how it is examined")
-    how.add_argument("--prompts", metavar="FILE", help="TOML: what to say to make it do a thing; see docs")
-    how.add_argument(
-        "--timeout", type=seconds(most=3600, zero=False), default=30.0, metavar="S", help="for each wait (30)"
-    )
-    how.add_argument("--jobs", type=int, default=2, metavar="N", help="scenes at once (2)")
+    _add_scenes(how)
     how.add_argument(
         "--seed", type=int, default=0, metavar="N", help="for made-up ids and the order of scenes"
     )
@@ -32,8 +28,17 @@ def _add_examination(agent: argparse.ArgumentParser) -> None:
     how.add_argument("--cwd", metavar="DIR", default=".", help="where the agent is started")
     how.add_argument("--protocol", type=int, choices=(1, 2), default=0, help="the version to ask for (1)")
     how.add_argument("--login", metavar="ID", default="", help="log in with this method first")
-    how.add_argument("--scene", metavar="NAME", action="append", help="play only this scene; may be repeated")
     how.add_argument("--save", metavar="DIR", help="keep a recording of each connection in this folder")
+
+
+def _add_scenes(how: argparse._ActionsContainer) -> None:
+    """Which scenes are played with an agent, and how."""
+    how.add_argument("--prompts", metavar="FILE", help="TOML: what to say to make it do a thing; see docs")
+    how.add_argument(
+        "--timeout", type=seconds(most=3600, zero=False), default=30.0, metavar="S", help="for each wait (30)"
+    )
+    how.add_argument("--jobs", type=int, default=2, metavar="N", help="scenes at once (2)")
+    how.add_argument("--scene", metavar="NAME", action="append", help="play only this scene; may be repeated")
     how.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
@@ -81,12 +86,8 @@ def add_check_translate(parser: Parser) -> None:
     parser.add_argument("--agent", metavar="DIALECT", default="auto", help="what the agent speaks (auto)")
     parser.add_argument("--only", metavar="IDS", action="append", default=[], help="ids, areas, patterns")
     parser.add_argument("--exclude", metavar="IDS", action="append", default=[], help="all but these")
-    parser.add_argument("--prompts", metavar="FILE", help="TOML: what to say to make it do a thing")
-    parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="for each wait (30)")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="scenes at once (2)")
-    parser.add_argument("--scene", metavar="NAME", action="append", help="play only this scene")
+    _add_scenes(parser)
     parser.add_argument("--strict", action="store_true", help="what is lost counts like what is worse")
-    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
     parser.add_argument("--json", action="store_true", help="the differences as JSON")
     parser.add_argument("command", metavar="COMMAND", nargs="*", help="the agent's command, after --")
 

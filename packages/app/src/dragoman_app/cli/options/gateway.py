@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman_app.cli.options.values import add_dialect, parse_count, seconds
+from dragoman_app.cli.options.values import add_agent, add_silence, parse_count
 
-SILENCE_SECONDS = 900.0
 MOST_SESSIONS = 64
 MOST_CLIENTS = 64
 """Clients of `mcp --http`."""
@@ -14,20 +13,8 @@ MOST_CLIENTS = 64
 
 def add_gateway_agent(group: argparse._ArgumentGroup) -> None:
     """Which agent, and what it gets."""
-    group.add_argument(
-        "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
-    )
-    add_dialect(group, default_text="as configured, or auto")
-    group.add_argument(
-        "--env", action="append", default=[], metavar="NAME[=VALUE]", help="hand this variable to the agent"
-    )
-    group.add_argument(
-        "--silence",
-        type=seconds(),
-        default=SILENCE_SECONDS,
-        metavar="SECONDS",
-        help=f"without any sign of the agent within a turn ({SILENCE_SECONDS:g}; 0 for no limit)",
-    )
+    add_agent(group)
+    add_silence(group)
 
 
 def add_gateway_sessions(group: argparse._ArgumentGroup) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 HANDSHAKE_SECONDS = 45.0
 """The deadline of the handshake in `dragoman.runtime`, whose import takes longer than to show the help."""
 
+SILENCE_SECONDS = 900.0
+
 
 def seconds(*, least: float = 0.0, most: float = math.inf, zero: bool = True) -> Callable[[str], float]:
     """A type for argparse: a finite number of seconds in a range, from 0 on or, without `zero`, above it."""
@@ -92,6 +94,32 @@ def add_in(parser: argparse._ActionsContainer) -> None:
     add_map(parser)
 
 
+def add_agent(group: argparse._ActionsContainer) -> None:
+    """Which agent, what it speaks, and what it gets."""
+    group.add_argument(
+        "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
+    )
+    add_dialect(group, default_text="as configured, or auto")
+    group.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="hand this variable to the agent; others stay here",
+    )
+
+
+def add_silence(group: argparse._ActionsContainer) -> None:
+    """`--silence`, for commands that take turns of their own."""
+    group.add_argument(
+        "--silence",
+        type=seconds(),
+        default=SILENCE_SECONDS,
+        metavar="SECONDS",
+        help=f"without any sign of the agent within a turn ({SILENCE_SECONDS:g}; 0 for no limit)",
+    )
+
+
 def parse_dialect(name: str) -> str:
     from dragoman.dialect.names import CHOICES  # a start without the option does not wait for the list
 
@@ -100,7 +128,7 @@ def parse_dialect(name: str) -> str:
     return name
 
 
-def add_rules(group: argparse._ArgumentGroup) -> None:
+def add_rules(group: argparse._ActionsContainer) -> None:
     """What an agent may do."""
     group.add_argument(
         "--approve",
