@@ -92,8 +92,7 @@ class RequestLending:
         session = as_text(params.get("sessionId"))
         more = [as_text(path) for path in as_list(params.get("additionalDirectories"))]
         folders = (as_text(params.get("cwd")), *more)
-        desk = self._desks.get(session)
-        if desk is not None and desk.roots == folders:
+        if session in self._desks and self._desks[session].roots == folders:
             return
         self._workspace.open(session, cwd=folders[0], additional_directories=more)
         self._desks[session] = LocalDesk(self._rules, agent="", roots=folders, client=self._local)

@@ -135,12 +135,10 @@ class LocalClient:
 
     def requester_of(self, session_id: str) -> str:
         """The subagent whose session this is, and for whom it works; empty for any other session."""
-        subagents = self._find_subagents()
-        return "" if subagents is None else subagents.requester(session_id)
+        return "" if (tree := self._find_subagents()) is None else tree.requester(session_id)
 
     def _root_of(self, session_id: str) -> str:
-        subagents = self._find_subagents()
-        return session_id if subagents is None else subagents.root_of(session_id)
+        return session_id if (tree := self._find_subagents()) is None else tree.root_of(session_id)
 
     def _desk(self, session_id: object) -> LocalDesk | None:
         return self._find_desk(self._root_of(session_id) if isinstance(session_id, str) else None)

@@ -181,10 +181,10 @@ class ElicitationService:
                 return await self._asker.fill(request, agent=agent_name), ""
         elif isinstance(request, v1.ElicitationUrlMode):
             action = None if self._answers is None else self._answers.for_url(request.url)
-            if action == "accept":
-                return v1.ElicitationAcceptAction(), ""
-            if action == "decline":
-                return v1.ElicitationDeclineAction(), ""
+            if action is not None:
+                return (
+                    v1.ElicitationAcceptAction() if action == "accept" else v1.ElicitationDeclineAction()
+                ), ""
             if self._asker is not None:
                 return await self._asker.visit(request, agent=agent_name), ""
         else:

@@ -165,8 +165,9 @@ class PermissionService:
         self, request: v1.RequestPermissionRequest, known_call: v1.ToolCallUpdate | None, requester: str
     ) -> _JudgedQuestion:
         act = self._act_of(request, known_call, requester)
-        call = fold_calls(request.tool_call, known_call)
-        return self._judge_act(act, request.options, call, meta=request.meta)
+        return self._judge_act(
+            act, request.options, fold_calls(request.tool_call, known_call), meta=request.meta
+        )
 
     def _act_of(
         self, request: v1.RequestPermissionRequest, known_call: v1.ToolCallUpdate | None, requester: str
