@@ -49,12 +49,10 @@ LOOK_SECONDS = 3.0
 """A turn waits so long for a look at its folder."""
 
 PROMPT_SECONDS = 0.025
-"""A prompt that waits for a look asks so often whether the folder has many files."""
+"""A prompt that waits for a look asks so often how large the folder is."""
 
 MANY_FILES = 500
-"""From here on a folder has many files, and the prompt does not wait for the look. A look at fewer is over
-before anybody who waits for the first word notices it.
-"""
+"""From here on a folder has many files, and the prompt does not wait for the look. Fewer take no time."""
 
 CLOSE_SECONDS = 1.0
 """How long looks and removals that are under way may take when the hub ends; the next one removes the
@@ -485,11 +483,11 @@ def _known_folder(place: str, folder: str) -> str:
 
 async def _wait_before_prompt(opening: asyncio.Future[None], start: TurnStart) -> None:
     """Until the look is done, or goes on beside the turn because the folder has many files."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + LOOK_SECONDS
+    clock = asyncio.get_running_loop().time
+    end = clock() + LOOK_SECONDS
     await asyncio.wait([opening], timeout=PROMPT_SECONDS)
     while not opening.done() and start.file_count < MANY_FILES:
-        if loop.time() >= end and start.is_heeded:
+        if clock() >= end and start.is_heeded:
             return
         await asyncio.wait([opening], timeout=PROMPT_SECONDS)  # a look that does not begin fails by itself
 
