@@ -48,7 +48,7 @@ HOLDERS: dict[str, tuple[str, ...]] = {
         "packages/sdk/tests/sdk/test_outbound.py",
     ),
     "packages/sdk/src/dragoman/sdk/sync/": ("packages/sdk/tests/sdk/test_sync_facades.py",),
-    "tests/golden/quirks/": ("packages/sdk/tests/dialect/quirks/test_edge.py",),
+    "packages/sdk/tests/dialect/quirks/stories/": ("packages/sdk/tests/dialect/quirks/test_edge.py",),
     "tests/interop/matrix/catalogue.toml": ("tests/interop/test_matrix.py",),
     "packages/hub/web/": ("packages/hub/tests/web/test_build.py",),
 }

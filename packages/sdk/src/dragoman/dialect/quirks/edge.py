@@ -27,6 +27,7 @@ from dragoman.dialect.quirks.agent_quirks import (
     Unannounced,
     UnknownSession,
 )
+
 from dragoman.dialect.quirks.chain import QuirkChain
 from dragoman.dialect.quirks.client_quirks import DeafToQuestions, NullWrite, RawText, SessionInfo
 from dragoman.dialect.quirks.own_terminals import OwnTerminals
@@ -110,6 +111,7 @@ QUIRKS: tuple[type[Quirk], ...] = (
     Unannounced,
     UnknownSession,
 )
+"""By name. Of those that one peer has, the first is nearest to it; none of them needs another one."""
 
 
 def quirks_of(name: str, position: Position) -> list[type[Quirk]]:

@@ -71,7 +71,7 @@ class Quirk(Edge):
         return [("inside", message)]
 
     def on_peer_notification(self, message: Message) -> Message | None:
-        """None: it says nothing that is left to say."""
+        """None: it says nothing that is left to say. It gets the updates that `SIGNS_FROM_PEER` names."""
         return message
 
     def on_inside_request(self, message: Message) -> Message:
