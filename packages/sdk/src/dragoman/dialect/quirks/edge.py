@@ -27,7 +27,6 @@ from dragoman.dialect.quirks.agent_quirks import (
     Unannounced,
     UnknownSession,
 )
-
 from dragoman.dialect.quirks.chain import QuirkChain
 from dragoman.dialect.quirks.client_quirks import DeafToQuestions, NullWrite, RawText, SessionInfo
 from dragoman.dialect.quirks.own_terminals import OwnTerminals
