@@ -122,6 +122,10 @@ def fault_of(cell: Cell, outcome: Outcome, *, allowed: bool) -> str:
         return ""
     if act.hides and not PLACES[cell.place] and (error is None or error["message"] == NO_THREAD):
         return "it is shown" if outcome.is_shown else ""
+    if cell.dialect == "crow" and cell.method == "session/prompt":  # which has one word for a turn that fails
+        return (
+            "" if error is not None and error["data"] == {"stop_reason": "error"} else f"refused with {error}"
+        )
     is_clear = error is not None and "Forbidden: this token may not" in error["message"]
     return "" if is_clear else f"it is refused with {error}"
 
