@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from dragoman_local.workspace.policy import shell
+from dragoman_local.workspace.policy import line_reader, shell
 from dragoman_local.workspace.policy.shell import read_line
 from tests.workspace.policy.shell_lines import collected_lines, generated_lines
 from tests.workspace.policy.shell_oracle import Words, what_bash_runs
@@ -69,10 +69,10 @@ def _plain_patterns(patch: pytest.MonkeyPatch) -> None:
 
 def _allow(patch: pytest.MonkeyPatch, signs: str) -> None:
     """Let signs stand in a run without quotes."""
-    plain = shell._PIECE.pattern
+    plain = line_reader._PIECE.pattern
     for sign in re.findall(r"\\?.", signs):
         plain = plain.replace(sign, "", 1)
-    patch.setattr(shell, "_PIECE", re.compile(plain))
+    patch.setattr(line_reader, "_PIECE", re.compile(plain, re.VERBOSE))
 
 
 def _keywords_are_programs(patch: pytest.MonkeyPatch) -> None:
@@ -80,12 +80,7 @@ def _keywords_are_programs(patch: pytest.MonkeyPatch) -> None:
 
 
 def _comments_are_words(patch: pytest.MonkeyPatch) -> None:
-    reads_word = shell._word
-
-    def read(line: str, at: int) -> tuple[shell.ShellWord, int]:
-        return (shell.ShellWord("#", 1), at + 1) if line[at] == "#" else reads_word(line, at)
-
-    patch.setattr(shell, "_word", read)
+    patch.setattr(line_reader, "_COMMENT", re.compile("(?!)"))
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,22 @@
-"""Reads a command line before it is run: the programs that it starts, or why that cannot be told.
+"""Reads a command before it is run: the programs that it starts, or why that cannot be told.
 
-Pure. A line is split at `;`, `&&`, `||`, `|` and line ends; `sh -c LINE` and a few programs that do no more
-than run another one are looked through. `CommandScript.commands` then are exactly the programs that the shell
-would start, with exactly their arguments; what those do with them, `program_calls` says. What cannot be read
-for sure has an `objection` instead; then `commands` are a rough guess that holds too much, and `possible` is
-what `possible_commands` finds: good for finding what is forbidden, never for permitting.
-
-Only what every shell understands in the same way, and what means the same before and after it is run, becomes
-tokens. Everything else (substitutions, patterns, redirections to files, comments, control characters) raises
-`UnreadableCommand`, which says why.
+Pure. `line_reader` takes a line apart; here `sh -c LINE` and a few programs that do no more than run another
+one are looked through. `CommandScript.commands` then are exactly the programs that the shell would start,
+with exactly their arguments; what those do with them, `program_calls` says. What cannot be read for sure has
+an `objection` instead; then `commands` are a rough guess that holds too much, and `possible` is what
+`possible_commands` finds: good for finding what is forbidden, never for permitting.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from msgspec import Struct
 
+from dragoman_local.workspace.policy.line_reader import ASSIGNS, MOST_CHARACTERS, LineReader, Words
 from dragoman_local.workspace.policy.partial_words import ANY
 from dragoman_local.workspace.policy.possible_commands import possible_commands, possible_in_arguments
 from dragoman_local.workspace.policy.program_calls import read_call
@@ -34,145 +30,10 @@ from dragoman_local.workspace.policy.programs import (
     name_of,
 )
 
-MOST_CHARACTERS: Final = 16_384
-"""Longer lines are not read: nobody would check them, and nobody should wait for it."""
-
-
-_BLANKS = re.compile(r"(?:[ \t]|\\\n)*")
-_REDIRECTION = re.compile(r"<<<|<<-?|<>|<&|<|>>|>&|>\||>")
-_OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|\n]")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\+?=")
-# A run without quotes; one in quotes; one character behind a backslash, which also joins two lines.
-_PIECE = re.compile(
-    r"""([^\s'"\\$`(){}*?\[;&|<>]+)|'([^']*)'|"((?:[^"\\$`]|\\[\s\S])*)"|\\([\s\S])""",
-)
-_ESCAPE = re.compile(r'\\(?:([$`"\\])|\n)')
-
-_FORBIDDEN: Final = {
-    "$": "it holds a substitution ($)",
-    "`": "it holds a substitution (`)",
-    "(": "it holds a subshell or a function",
-    ")": "it holds a subshell or a function",
-    "{": "it holds braces, which some shells expand",
-    "}": "it holds braces, which some shells expand",
-    "*": "it holds a pattern (*), which becomes the names of files",
-    "?": "it holds a pattern (?), which becomes the names of files",
-    "[": "it holds a pattern ([), which becomes the names of files",
-}
-
 
 class UnreadableCommand(Exception):
     """What a command does cannot be told from its text."""
 
-
-class ShellWord(NamedTuple):
-    """One word, quotes removed."""
-
-    text: str
-    bare: int
-    """How many characters at its beginning were not quoted."""
-
-    @property
-    def is_bare(self) -> bool:
-        return self.bare == len(self.text)
-
-    @property
-    def assigns(self) -> str | None:
-        """The variable's name, if this is an assignment where one may stand."""
-        match = _ASSIGNMENT.match(self.text)
-        return self.text[: match.end()].rstrip("+=") if match and match.end() <= self.bare else None
-
-
-Token: TypeAlias = ShellWord | str
-"""A string is an operator."""
-
-
-def tokens(line: str) -> Iterator[Token]:
-    """The words and operators of a line; redirections that lead nowhere are left out."""
-    if len(line) > MOST_CHARACTERS:
-        raise UnreadableCommand(f"it is longer than {MOST_CHARACTERS} characters")
-    _check_characters(line)
-    at = _skip(line, 0)
-    while at < len(line):
-        if match := _OPERATOR.match(line, at):
-            if match[0] in (";;", "|&"):
-                raise UnreadableCommand(f"it holds {match[0]}")
-            if match[0] == "&":
-                raise UnreadableCommand("it runs something in the background (&)")
-            yield match[0]
-            at = match.end()
-        elif line[at] in "<>":
-            at = _redirection(line, at)
-        else:
-            word, at = _word(line, at)
-            # Digits that touch a redirection are its descriptor.
-            if word.text.isdecimal() and word.is_bare and line[at : at + 1] in ("<", ">"):
-                at = _redirection(line, at)
-            else:
-                yield word
-        at = _skip(line, at)
-
-
-def _skip(line: str, at: int) -> int:
-    match = _BLANKS.match(line, at)
-    return at if match is None else match.end()
-
-
-def _check_characters(line: str) -> None:
-    for character in set(line):
-        # Of categories that cannot be seen, or that make text look like something else.
-        if character not in " \t\n" and unicodedata.category(character)[0] in "CZ":
-            raise UnreadableCommand(f"it holds the character U+{ord(character):04X}, which cannot be seen")
-
-
-def _redirection(line: str, at: int) -> int:
-    """Where a redirection ends that leads nowhere."""
-    match = _REDIRECTION.match(line, at)
-    assert match is not None
-    if match[0].startswith("<<"):
-        raise UnreadableCommand("it holds text for a program's input (<<)")
-    at = _skip(line, match.end())
-    if line[at : at + 1] in ("", *";&|\n<>"):
-        raise UnreadableCommand("a redirection leads nowhere")
-    target, at = _word(line, at)
-    if match[0] in (">&", "<&"):
-        if target.text not in ("0", "1", "2"):
-            raise UnreadableCommand("it redirects to something else than a standard stream")
-    elif target.text != "/dev/null" or match[0] not in (">", ">>", "<"):
-        raise UnreadableCommand(f"it redirects {'from' if '<' in match[0] else 'to'} a file ({match[0]})")
-    return at
-
-
-def _word(line: str, at: int) -> tuple[ShellWord, int]:
-    """The word that starts at a character which is no blank, operator or redirection, and where it ends."""
-    if line[at] in "#=":
-        why = {"#": "it holds a comment (#)", "=": "a word begins with =, which some shells expand"}
-        raise UnreadableCommand(why[line[at]])
-    if re.compile(r"~[^/ \t\n;&|<>]").match(line, at):
-        raise UnreadableCommand("it names somebody's home folder (~)")
-    text, bare = "", None
-    while at < len(line) and line[at] not in " \t\n;&|<>":
-        match = _PIECE.match(line, at)
-        if match is None:
-            raise UnreadableCommand(_objection(line, at))
-        plain, single, double, escaped = match.groups()
-        if plain is None and escaped != "\n" and bare is None:
-            bare = len(text)
-        double = double and _ESCAPE.sub(r"\1", double)
-        text += plain or single or double or (escaped or "").replace("\n", "")
-        at = match.end()
-    return ShellWord(text, len(text) if bare is None else bare), at
-
-
-def _objection(line: str, at: int) -> str:
-    """Why a word cannot be read on from here."""
-    if line[at] == "\\":
-        return "it ends with a backslash"
-    inside = re.compile(r'"(?:[^"\\$`]|\\[\s\S])*([$`])').match(line, at)
-    return _FORBIDDEN.get(inside[1] if inside else line[at], f"a quote ({line[at]}) is not closed")
-
-
-Words: TypeAlias = tuple[str, ...]
 
 MOST_COMMANDS: Final = 30
 MOST_WORDS: Final = 300
@@ -200,10 +61,11 @@ class CommandScript(Struct, frozen=True, kw_only=True):
 
 def read_line(line: str) -> CommandScript:
     """A line for a shell."""
+    reading = LineReader(line)
     try:
-        return CommandScript(text=line, commands=tuple(_line(line, depth=0)))
+        return CommandScript(text=line, commands=tuple(_certain(reading, depth=0)))
     except UnreadableCommand as error:
-        possible = possible_commands(line)
+        possible = possible_commands(reading)
         return CommandScript(text=line, commands=guess_words(line), objection=str(error), possible=possible)
 
 
@@ -211,6 +73,8 @@ def read_arguments(arguments: Sequence[str]) -> CommandScript:
     """A program and its arguments, which no shell will see unless the program is one."""
     text = shlex.join(arguments)
     try:
+        if len(arguments) > MOST_WORDS or sum(map(len, arguments)) > MOST_CHARACTERS:
+            raise UnreadableCommand(f"it has more than {MOST_WORDS} words or {MOST_CHARACTERS} characters")
         commands = tuple(_command(tuple(arguments), is_piped=False, depth=0))
         return CommandScript(text=text, commands=commands)
     except UnreadableCommand as error:
@@ -227,44 +91,35 @@ def unknown_command(title: str) -> CommandScript:
     return CommandScript(text=title, commands=guess_words(title), objection=UNTOLD, possible=((ANY,),))
 
 
-def _line(line: str, *, depth: int) -> Iterable[Words]:
+def _certain(reading: LineReader, *, depth: int) -> Iterable[Words]:
+    """What a line is made of, if that is certain."""
     if depth > DEEPEST:
         raise UnreadableCommand("it is a shell in a shell in a shell")
-    commands: list[Words] = []
-    words: list[ShellWord] = []
-    is_piped, wants = False, False  # whether we are behind a |, and whether something must still come
-    for count, part in enumerate(tokens(line)):
-        if count > MOST_WORDS:
-            raise UnreadableCommand(f"it has more than {MOST_WORDS} words")
-        if isinstance(part, ShellWord):
-            words.append(part)
-            continue
-        if words:
-            commands += _simple(words, is_piped=is_piped, depth=depth)
-            if len(commands) > MOST_COMMANDS:
-                raise UnreadableCommand(f"it is made of more than {MOST_COMMANDS} commands")
-            words, is_piped, wants = [], part == "|", part not in (";", "\n")
-        elif part != "\n":
-            raise UnreadableCommand(f"nothing stands before {part}")
-    if words:
-        commands += _simple(words, is_piped=is_piped, depth=depth)
-    elif wants:
-        raise UnreadableCommand("it ends with an operator")
-    if not commands:
+    if reading.objection is not None:
+        raise UnreadableCommand(reading.objection)
+    if not reading.commands:
         raise UnreadableCommand("it is empty")
-    return commands
+    if len(reading.commands) > MOST_COMMANDS:
+        raise UnreadableCommand(f"it is made of more than {MOST_COMMANDS} commands")
+    if sum(len(command.words) for command in reading.commands) > MOST_WORDS:
+        raise UnreadableCommand(f"it has more than {MOST_WORDS} words")
+    return [
+        words
+        for command in reading.commands
+        for words in _simple(command.words, is_piped=command.is_piped, depth=depth)
+    ]
 
 
-def _simple(words: list[ShellWord], *, is_piped: bool, depth: int) -> Iterable[Words]:
-    if words[0].is_bare and words[0].text in RESERVED:
-        raise UnreadableCommand(f"it holds the word {words[0].text!r} of the shell's language")
-    while words and (variable := words[0].assigns) is not None:
-        if not is_harmless(variable):
-            raise UnreadableCommand(f"it sets the variable {variable}")
+def _simple(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
+    if words[0] in RESERVED:
+        raise UnreadableCommand(f"it holds the word {words[0]!r} of the shell's language")
+    while words and (assignment := ASSIGNS.match(words[0])):
+        if not is_harmless(assignment[1]):
+            raise UnreadableCommand(f"it sets the variable {assignment[1]}")
         words = words[1:]
     if not words:
         raise UnreadableCommand("it sets variables and runs nothing")
-    return _command(tuple(word.text for word in words), is_piped=is_piped, depth=depth)
+    return _command(words, is_piped=is_piped, depth=depth)
 
 
 def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
@@ -272,10 +127,6 @@ def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     # A line that begins with a flag would be a flag of the shell that it is given to.
     if not words or not words[0] or words[0].startswith(("-", "+", "%")):
         raise UnreadableCommand("it names no program")
-    if len(words) > MOST_WORDS:
-        raise UnreadableCommand(f"it has more than {MOST_WORDS} words")
-    if sum(map(len, words)) > MOST_CHARACTERS:
-        raise UnreadableCommand(f"it is longer than {MOST_CHARACTERS} characters")
     name = name_of(words[0])
     if name in SHELLS:
         return _shell(words, is_piped=is_piped, depth=depth)
@@ -310,7 +161,7 @@ def _shell(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     if rest[:1] == ["-l"]:
         rest.pop(0)
     if rest[:1] in (["-c"], ["-lc"]) and len(rest) == 2 and name in POSIX_SHELLS:
-        return _line(rest[1], depth=depth + 1)
+        return _certain(LineReader(rest[1]), depth=depth + 1)
     if rest and not rest[0].startswith(("-", "+")) and rest[0]:
         return [words]  # a script in a file: a rule may name it
     raise UnreadableCommand(f"{name} is called in a way that cannot be looked through")
