@@ -16,7 +16,6 @@ from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import CommandFailed, say
 from dragoman_app.cli.hub_client import HubCaller, HubErrors, JsonObject, hub_and_token, open_hub
-from dragoman_local.workspace.policy.act_text import render_view
 from dragoman_local.workspace.policy.act_view import ActView
 from dragoman_local.workspace.policy.options import option_name
 from dragoman_local.workspace.policy.terminal import TerminalLines
@@ -138,7 +137,7 @@ def _subject_lines(request: JsonObject) -> list[str]:
     requester = request.get("requester") or ""
     try:
         view = convert(request.get("act"), ActView)
-        return render_view(msgspec.structs.replace(view, requester=requester)).split("\n")
+        return msgspec.structs.replace(view, requester=requester).text.split("\n")
     except msgspec.ValidationError:
         call = request["params"].get("toolCall") or {}
         title = call.get("title") or request["params"].get("message") or request["method"]

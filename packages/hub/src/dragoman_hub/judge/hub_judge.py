@@ -435,7 +435,7 @@ class SessionAsker:
         self._judge.write(act, decision, outcome="ask", why=decision.why, by="policy")
         whose = LENDERS[self._lender]
         place = f"in {whose} terminal" if act.script is not None else f"through {whose} files"
-        call = lent_call(act, prompt.texts, call_id=f"hub-{self._request.sequence}", place=place)
+        call = lent_call(act, call_id=f"hub-{self._request.sequence}", place=place)
         return encode_json(
             {
                 "sessionId": self._session.id,

@@ -23,7 +23,7 @@ from dragoman_hub.session.frames import encode_json
 from dragoman_hub.session.state import OpenRequest
 from dragoman_local.workspace.policy.act import Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call
-from dragoman_local.workspace.policy.changes import texts_in
+from dragoman_local.workspace.policy.changes import remarks_in, texts_of
 from dragoman_review.assessor import Assessor
 from dragoman_review.risks import (
     AT_ONCE,
@@ -131,5 +131,5 @@ def _members(judgement: RiskJudgement) -> dict[str, Any]:
 
 
 def _proposal(session: LiveSession, call: v1.ToolCallUpdate, *, most: int) -> Proposal:
-    roots = (session.state.cwd, *session.state.folders)
-    return proposal_of(act_of_call(call, ActContext(roots=roots)), texts_in(call), most=most)
+    act = act_of_call(call, ActContext(roots=(session.state.cwd, *session.state.folders)))
+    return proposal_of(act, texts_of(act.changes, remarks_in(call)), most=most)

@@ -1,11 +1,15 @@
 from typing import Any
 
 from dragoman.schema import v1
-from dragoman_local.workspace.policy.changes import texts_in
+from dragoman_local.workspace.policy.changes import changes_in, remarks_in, texts_of
 from tests.every import every
 
 DIFF = v1.Diff(path="/p/a.py", old_text="a", new_text="b")
 WORDS = v1.Content(content=v1.TextContent(text="words"))
+
+
+def texts_in(shown: v1.ToolCallUpdate) -> tuple[v1.Diff, ...]:
+    return texts_of(changes_in(shown), remarks_in(shown))
 
 
 def call(**fields: Any) -> v1.ToolCallUpdate:

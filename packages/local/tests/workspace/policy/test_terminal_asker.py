@@ -3,7 +3,6 @@ import re
 
 import pytest
 
-from dragoman_local.workspace.policy.act_text import render_act
 from dragoman_local.workspace.policy.act_view import view_of
 from dragoman_local.workspace.policy.decision import PolicyDecision
 from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
@@ -16,7 +15,7 @@ def asked(line: str = "make test") -> PermissionPrompt:
     act = command(line)
     decision = PolicyDecision(outcome="ask", rule="built in", why="no rule")
     return PermissionPrompt(
-        act=act, decision=decision, view=view_of(act), text=render_act(act), options=tuple(OFFERED)
+        act=act, decision=decision, view=view_of(act), text=view_of(act).text, options=tuple(OFFERED)
     )
 
 

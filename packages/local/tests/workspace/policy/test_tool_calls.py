@@ -10,7 +10,7 @@ import pytest
 from dragoman.schema import v1
 from dragoman_local.workspace.policy.act import ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, fold_calls
-from dragoman_local.workspace.policy.act_text import render_act
+from dragoman_local.workspace.policy.act_view import view_of
 from dragoman_local.workspace.policy.tool_calls import MOST_BYTES, MOST_CALLS, ToolCalls
 from tests.workspace.policy.makers import policy
 from tests.workspace.policy.test_permission_service import Desk, Person
@@ -89,7 +89,7 @@ def test_what_is_announced_anew_does_not_hide_what_was_announced_first(key: str)
         known_call = calls.find_call("s", call)
         act = act_of_call(call, ActContext(), known_call=known_call)
         assert act.objection() is not None
-        assert "push" in render_act(act, fold_calls(call, known_call))
+        assert "push" in view_of(act, fold_calls(call, known_call)).text
 
 
 def test_a_request_that_replaces_an_announced_text_does_not_hide_it() -> None:

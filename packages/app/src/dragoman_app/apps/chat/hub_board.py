@@ -29,7 +29,6 @@ from dragoman_app.apps.chat.risk_notes import cautions_in
 from dragoman_app.tui.ports import BoardQuestion, BoardSession, Caution, ChatRequest, PermissionQuestion
 from dragoman_local.workspace.policy.act import ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call
-from dragoman_local.workspace.policy.act_text import render_view
 from dragoman_local.workspace.policy.act_view import ActView, view_of
 from dragoman_local.workspace.policy.options import usable_options
 
@@ -331,7 +330,7 @@ def make_permission(fields: Fields, *, cwd: str) -> PermissionQuestion | None:
         return cautions
 
     return PermissionQuestion(
-        text=render_view(view),
+        text=view.text,
         why=view.why or _text(fields, "rule"),
         options=tuple(usable_options(request.options)),
         cautions=known_cautions if cautions else None,

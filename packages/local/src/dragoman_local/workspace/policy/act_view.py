@@ -1,13 +1,13 @@
 """What a person is shown of an act: all that was judged, under names of our own.
 
-Pure. It is made once, where the act is judged, and every face draws the question from it: terminals as text
-(`act_text`), the page and other clients of a hub from its JSON (docs/hub-protocol.md). The agent's own words
-(its title, its remarks) stand apart. Texts are as the agent wrote them: whoever shows them sanitizes them.
+Pure. It is made once, where the act is judged, and every face draws the question from it: terminals as its
+`text`, the page and other clients of a hub from its JSON (docs/hub-protocol.md). The agent's own words (its
+title, its remarks) stand apart. Members are as the agent wrote them: whoever shows them sanitizes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -17,8 +17,10 @@ from msgspec.structs import replace
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.schema.codec import write
+from dragoman.text.diff import changed_lines
+from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman_local.workspace.policy.act import Act
-from dragoman_local.workspace.policy.changes import CHANGE_KEYS, remarks_in, result_of
+from dragoman_local.workspace.policy.changes import CHANGE_KEYS, FileChange, remarks_in, result_of, texts_of
 from dragoman_local.workspace.policy.input_texts import (
     COMMAND_KEYS,
     VARIABLE_KEYS,
@@ -40,24 +42,18 @@ DEEDS: Final[Mapping[str, str]] = {
 """What is asked for, by the protocol's kinds of tool calls."""
 
 
+MOST_WORK: Final = 4_000_000
+"""Lines times lines that are compared; above that old and new are shown one after the other."""
+
+_OUTSIDE: Final = "  (outside the folders of the session)"
+
+
 class ShownPlace(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """A file or folder that the act names, or where a name of it really leads."""
 
     path: str
     is_outside: bool = False
     """Whether it is outside the folders of the session."""
-
-
-class ShownChange(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """A change of one file; its content is unknown if it has neither a new text nor a patch."""
-
-    path: str
-    old: str | None = None
-    """What `new` replaces: a part of the file, or all of it. None: `new` is the whole file."""
-    new: str | None = None
-    patch: str | None = None
-    everywhere: bool = False
-    """Whether every place with the old text is changed."""
 
 
 class ShownInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -86,7 +82,7 @@ class ActView(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="cam
     is_folder_outside: bool = False
     variables: tuple[str, ...] = ()
     places: tuple[ShownPlace, ...] = ()
-    changes: tuple[ShownChange, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     remarks: tuple[str, ...] = ()
     """What the agent says beside it."""
     input: tuple[ShownInput, ...] = ()
@@ -98,6 +94,13 @@ class ActView(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="cam
     """Why it is asked."""
     always: str = ""
     """What "always" would cover, as a sentence; nothing if it is not among the options."""
+
+    @property
+    def text(self) -> str:
+        """All of it for a terminal: never cut, and sanitized. What cannot be seen, or would move a cursor or
+        turn writing around, is shown as an escape.
+        """
+        return "\n".join(_lines(self))
 
 
 def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", always: str = "") -> ActView:
@@ -147,9 +150,9 @@ def _is_outside(act: Act, path: str) -> bool:
     return bool(act.roots) and not replace(act, paths=(path,)).is_inside
 
 
-def _changes(act: Act) -> tuple[list[ShownChange], list[str]]:
+def _changes(act: Act) -> tuple[list[FileChange], list[str]]:
     """Each change once, and what to say where an agent shows one file's change in ways that do not agree."""
-    shown: dict[ShownChange, None] = {}
+    shown: list[FileChange] = []
     disagreements: list[str] = []
     for path in dict.fromkeys(change.path for change in act.changes):
         ways = [change for change in act.changes if change.path == path]
@@ -158,21 +161,11 @@ def _changes(act: Act) -> tuple[list[ShownChange], list[str]]:
         if len(first) < len(ways) and result_of(ways, before) is None:
             disagreements.append(f"the agent shows the change of {path} in ways that may not agree")
             first = ways
-        shown |= dict.fromkeys(
-            ShownChange(
-                path=path,
-                old=change.old,
-                new=change.new if change.patch is None else None,
-                patch=change.patch,
-                everywhere=change.everywhere,
-            )
-            for change in first
-        )
+        shown += first
     if "edit" in act.kinds:
         known_paths = {change.path for change in act.changes}
-        unknown_paths = [path for path in act.real_paths or act.paths if path not in known_paths]
-        shown |= dict.fromkeys(ShownChange(path=path) for path in unknown_paths)
-    return list(shown), disagreements
+        shown += [FileChange(path=path) for path in act.real_paths or act.paths if path not in known_paths]
+    return list(dict.fromkeys(replace(change, source="") for change in shown)), disagreements
 
 
 def _attachments(call: v1.ToolCallUpdate | None) -> Iterator[ShownInput]:
@@ -211,7 +204,7 @@ def _as_text(value: object) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
 
 
-def lent_call(act: Act, texts: Sequence[v1.Diff], *, call_id: str, place: str) -> dict[str, Any]:
+def lent_call(act: Act, *, call_id: str, place: str) -> dict[str, Any]:
     """The tool call with which people are asked about something lent, for clients that show nothing else."""
     if act.script is not None:
         title = f"Run `{act.script.text}` {place}"
@@ -221,6 +214,7 @@ def lent_call(act: Act, texts: Sequence[v1.Diff], *, call_id: str, place: str) -
     else:
         verb = {"edit": "Write", "search": "Search for"}.get(act.kind, "Read")
         title, raw = f"{verb} {act.title} {place}", {"path": act.title}
+    texts = texts_of(act.changes)
     return {
         "toolCallId": call_id,
         "title": title,
@@ -230,3 +224,68 @@ def lent_call(act: Act, texts: Sequence[v1.Diff], *, call_id: str, place: str) -
         **({"locations": [{"path": path} for path in act.paths]} if act.paths else {}),
         **({"content": [msgspec.Raw(write(diff)) for diff in texts]} if texts else {}),
     }
+
+
+# As text.
+
+
+def _lines(view: ActView) -> Iterator[str]:
+    who = f"{view.requester}: " if view.requester else ""
+    tool = f" ({view.tool})" if view.tool else ""
+    yield _exact(f"{who}{view.agent or 'The agent'} wants to {view.deed}{tool}:")
+    if view.title:
+        yield f"  “{_exact(view.title)}”"
+    if view.command is not None:
+        yield from ("Command:", *_indent_lines(view.command)) if view.command else ("Command: not told",)
+        yield f"In: {_exact(view.folder)}{_OUTSIDE if view.is_folder_outside else ''}"
+    if view.variables:
+        yield from ("With variables:", *(f"  {_exact(variable)}" for variable in view.variables))
+    for place in view.places:
+        yield f"Path: {_exact(place.path)}{_OUTSIDE if place.is_outside else ''}"
+    for change in view.changes:
+        yield from _change(change)
+    for remark in view.remarks:
+        yield from ("Said:", *_indent_lines(remark))
+    for item in view.input:
+        yield from _named(_exact(item.name) or "Input", item.text)
+    for text in view.unknown_texts:
+        yield from _named("It also says", text)
+    for doubt in view.doubts:
+        yield f"Take care: {_exact(doubt)}."
+    if view.always:
+        yield _exact(view.always)
+
+
+def _exact(text: str) -> str:
+    return sanitize_line(text, exact=True)
+
+
+def _indent_lines(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        yield f"  {sanitize(line, exact=True)}"
+
+
+def _change(change: FileChange) -> Iterator[str]:
+    path = _exact(change.path)
+    if change.patch is not None:
+        yield from (f"Patch of {path}:", *_indent_lines(change.patch))
+    elif change.new is None:
+        yield f"Change of {path}: its content is not known"
+    elif change.old is None:
+        yield from (f"New text of {path}:", *_indent_lines(change.new))
+    else:
+        yield f"Change of {path}{', everywhere' if change.everywhere else ''}:"
+        yield from (f"  {line}" for line in diff_lines(change.old, change.new))
+
+
+def _named(name: str, text: str) -> Iterator[str]:
+    """A text behind its name; one of several lines below it."""
+    yield from (f"{name}:", *_indent_lines(text)) if "\n" in text else (f"{name}: {_exact(text)}",)
+
+
+def diff_lines(old: str | None, new: str) -> Iterator[str]:
+    """A change as a unified diff, every changed line in it; of a new file, all of its lines."""
+    for line in changed_lines(old, new, most_work=MOST_WORK):
+        yield sanitize(line, exact=True)
+    if (old or "").endswith("\n") != new.endswith("\n") and old is not None:
+        yield "(the last line " + ("now has" if new.endswith("\n") else "no longer has") + " a line end)"

@@ -9,10 +9,11 @@ there is no such text, and the write is asked again. `_meta` is never looked at.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from dragoman.schema import v1
 
@@ -28,16 +29,17 @@ CHANGE_KEYS: Final = (*WHOLE_KEYS, *OLD_KEYS, *NEW_KEYS, *PATCH_KEYS, *EVERYWHER
 _HUNK: Final = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 
 
-class FileChange(Struct, frozen=True, kw_only=True):
-    """One change of one file, as one source shows it."""
+class FileChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One change of one file, as one source shows it. Without a new text and a patch, nobody knows it."""
 
     path: str
-    source: str
-    new: str = ""
+    source: str = ""
+    new: str | None = None
     old: str | None = None
     """The text that `new` replaces: a part of the file, or all of it. None: `new` is the whole file."""
     patch: str | None = None
     everywhere: bool = False
+    """Whether every place with the old text is changed."""
 
 
 def changes_in(call: v1.ToolCallUpdate) -> tuple[FileChange, ...]:
@@ -56,16 +58,15 @@ def changes_in(call: v1.ToolCallUpdate) -> tuple[FileChange, ...]:
     return (*shown, *_in_input(call.raw_input))
 
 
-def texts_in(call: v1.ToolCallUpdate) -> tuple[v1.Diff, ...]:
-    """Every text, with what was there before if that is told; text without a path belongs to no file."""
-    content: Sequence[Any] = call.content if isinstance(call.content, list) else ()
-    changes = changes_in(call)
-    diffs = [item for item in content if isinstance(item, v1.Diff)]
-    if not diffs:
-        diffs += [
-            v1.Diff(path=change.path, new_text=change.new) for change in changes if change.patch is None
-        ]
-    return (*diffs, *(v1.Diff(path="", new_text=text) for text in remarks_in(call)))
+def texts_of(changes: Sequence[FileChange], remarks: Iterable[str] = ()) -> tuple[v1.Diff, ...]:
+    """Every text, with what was there before if that is told; a remark belongs to no file."""
+    whole = [change for change in changes if change.source in ("diff", "write")]
+    shown = [
+        v1.Diff(path=change.path, new_text=change.new, old_text=UNSET if change.old is None else change.old)
+        for change in whole or [replace(change, old=None) for change in changes]
+        if change.new is not None
+    ]
+    return (*shown, *(v1.Diff(path="", new_text=text) for text in remarks))
 
 
 def result_of(changes: Sequence[FileChange], before: str | None) -> str | None:
@@ -93,7 +94,7 @@ def _apply(change: FileChange, text: str | None) -> str | None:
     found = text.count(change.old)
     if found == 0 or (found > 1 and not change.everywhere):
         return None
-    return text.replace(change.old, change.new)
+    return text.replace(change.old, change.new or "")
 
 
 def apply_patch(patch: str, text: str) -> str | None:

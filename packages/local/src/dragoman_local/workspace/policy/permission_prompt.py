@@ -10,6 +10,7 @@ from dragoman.schema import v1
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.act_view import ActView
 from dragoman_local.workspace.policy.audit import By
+from dragoman_local.workspace.policy.changes import texts_of
 from dragoman_local.workspace.policy.decision import PolicyDecision
 
 
@@ -22,13 +23,16 @@ class PermissionPrompt(Struct, frozen=True, kw_only=True):
     view: ActView
     """All of it, for whoever draws it."""
     text: str
-    """The same as text, ready to be shown: the whole command, the whole change, what "always" covers."""
+    """The same as text, ready to be printed: to draw a large change takes a while."""
     options: tuple[v1.PermissionOption, ...]
     """What may be answered. Their names are the agent's words."""
-    texts: tuple[v1.Diff, ...] = ()
-    """What files would hold then, for whoever judges it."""
     meta: object = None
     """`_meta` of the request, if it was one."""
+
+    @property
+    def texts(self) -> tuple[v1.Diff, ...]:
+        """What files would hold then, for whoever judges it."""
+        return texts_of(self.act.changes, self.view.remarks)
 
 
 class Settlement(NamedTuple):

@@ -20,17 +20,15 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.schema import v1
 from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.policy.act import Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, fold_calls
-from dragoman_local.workspace.policy.act_text import render_view
 from dragoman_local.workspace.policy.act_view import view_of
 from dragoman_local.workspace.policy.audit import AuditLog
-from dragoman_local.workspace.policy.changes import texts_in
 from dragoman_local.workspace.policy.decision import PolicyDecision
 from dragoman_local.workspace.policy.judge import (
     LENT_OPTIONS,
@@ -207,9 +205,8 @@ class PermissionService:
             act=act,
             decision=decision,
             view=view,
-            text=render_view(view),
+            text=view.text,
             options=usable,
-            texts=_diffs(act) if call is None else texts_in(call),
             meta=meta,
         )
         return _JudgedQuestion(
@@ -279,10 +276,3 @@ def _own_always(options: Sequence[v1.PermissionOption]) -> v1.PermissionOption |
     while any(option.option_id == option_id for option in options):
         option_id += "+"
     return v1.PermissionOption(option_id=option_id, name="Yes, and remember it here", kind="allow_always")
-
-
-def _diffs(act: Act) -> tuple[v1.Diff, ...]:
-    return tuple(
-        v1.Diff(path=change.path, old_text=UNSET if change.old is None else change.old, new_text=change.new)
-        for change in act.changes
-    )

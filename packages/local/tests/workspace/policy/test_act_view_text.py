@@ -3,13 +3,18 @@ from hypothesis import strategies as st
 
 from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize
+from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.act_reader import act_of_call
-from dragoman_local.workspace.policy.act_text import diff_lines, render_act
+from dragoman_local.workspace.policy.act_view import diff_lines, view_of
 from tests.workspace.policy.makers import ROOT, SETTING, command, tool, write
 
 
+def render_act(act: Act) -> str:
+    return view_of(act).text
+
+
 def shown(call: v1.ToolCallUpdate) -> str:
-    return render_act(act_of_call(call, SETTING), call)
+    return view_of(act_of_call(call, SETTING), call).text
 
 
 def test_a_long_command_is_shown_to_its_last_character() -> None:
