@@ -259,8 +259,7 @@ class ApprovalBroker:
             return
         match decision:
             case "allow":
-                self._give_to_client(session, request)
-                self._ask_lender(session, request)
+                self._hub.owner.start(self._give_to_client(session, request))
             case "deny":
                 self._refuse(session, request, policy_refusal())
             case "ask":
@@ -273,40 +272,23 @@ class ApprovalBroker:
         turn = session.root.state.turn
         return ours or self._hub.options.files != "client" or turn is None or request.method not in turn.lends
 
-    def _give_to_client(self, session: LiveSession, request: OpenRequest) -> None:
+    async def _give_to_client(self, session: LiveSession, request: OpenRequest) -> None:
         """Have it carried out by the client whose turn it is, when there is room for the answer."""
-        if request.method not in HAS_LARGE_ANSWER:
-            self._give_lender(session, request)
-            return
-        hold = session.bounds.answers.try_take(WORK_BYTES)
-        if hold is None:
-            self._hub.owner.start(self._give_when_room(session, request))
-        else:
-            self._holds[session.id, request.sequence] = hold
-            self._give_lender(session, request)
-
-    async def _give_when_room(self, session: LiveSession, request: OpenRequest) -> None:
-        hold = await session.bounds.answers.take(WORK_BYTES)
+        if request.method in HAS_LARGE_ANSWER:
+            self._holds[session.id, request.sequence] = await session.bounds.answers.take(WORK_BYTES)
         if request.sequence not in session.state.requests:
-            hold.release()
+            self._free(session.id, request.sequence)
             return
-        self._holds[session.id, request.sequence] = hold
-        self._give_lender(session, request)
-        self._ask_lender(session, request)
-
-    def _ask_lender(self, session: LiveSession, request: OpenRequest) -> None:
-        """Its client was told of the stream up to here before it was the one to answer."""
-        follower = self._lender_on(session, request.sequence)
-        if follower is not None:
-            follower.ask_again()
-
-    def _give_lender(self, session: LiveSession, request: OpenRequest) -> None:
         clients = (follower.client for follower in session.followers)
         lender = next((client for client in clients if self._has_turn(client, session)), None)
         if lender is None:  # it was cut off, and may come back; else its follower asks it
             self._wait_for_lender(session, request)
-        else:
-            self._lenders[session.id, request.sequence] = lender
+            return
+        self._lenders[session.id, request.sequence] = lender
+        # Its client was told of the stream up to here before it was the one to answer.
+        follower = session.follower_of(lender)
+        if follower is not None:
+            follower.ask_again()
 
     def lender(self, session: LiveSession, sequence: int) -> ClientPort | None:
         """The client whose files or terminals a request needs."""
@@ -322,9 +304,7 @@ class ApprovalBroker:
         except ErrorAnswer as error:
             self._refuse(session, request, error)
             return
-        if request.sequence in session.state.requests:
-            self._give_to_client(session, request)
-            self._ask_lender(session, request)
+        await self._give_to_client(session, request)
 
     def _refuse(self, session: LiveSession, request: OpenRequest, error: ErrorAnswer) -> None:
         session.settle(request.sequence, outcome="answered", by="hub", error=_members(error))

@@ -39,7 +39,6 @@ from dragoman_local.workspace.policy.judge import (
     LENT_OPTIONS,
     PermissionJudge,
     resolve,
-    why_of,
     with_real_paths,
 )
 from dragoman_local.workspace.policy.options import choose_option, select_option, usable_options
@@ -110,6 +109,7 @@ class HubJudge:
         self._judge = PermissionJudge(
             audit=audit, remembered_rules=RememberedRules(policy_paths().remembered_file)
         )
+        self.note = self._judge.note
         self._questions: dict[tuple[str, int], OpenQuestion] = {}  # by session and sequence
         self._doubted: set[tuple[str, int]] = set()  # questions whose calls may have changed
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman judge")
@@ -158,7 +158,7 @@ class HubJudge:
             if option is not None or decision.outcome == "deny":
                 settlement = self._judge.settle(act, decision, options, option, by="policy")
                 return Raw(write(select_option(settlement.option)))
-        self.write(act, decision, outcome="ask", why=decision.why, by="policy")
+        self.note(act, decision, outcome="ask")
         has_always = any(option.kind == "allow_always" for option in usable_options(options))
         always = self._judge.cover_of_always(act, policy) if has_always else ""
         whole_call = fold_calls(call, known_call)
@@ -233,7 +233,7 @@ class HubJudge:
                 return True
         await self.in_thread(self._judge.take_back, question.act, settlement)  # it ended meanwhile
         if question.future is None:
-            await self.in_thread(self._write_end, question, "cancel")
+            await self.in_thread(self.note, question.act, question.decision, outcome="deny", by="cancel")
         return False
 
     def _settle_choice(
@@ -252,22 +252,9 @@ class HubJudge:
         if question is not None and question.future is None:
             del self._questions[session.id, request.sequence]
             if not question.is_answered:
-                self._start(self._write_end, question, by)
+                self._start(self.note, question.act, question.decision, outcome="deny", by=by)
         elif question is not None:
             question.choice = PermissionChoice(option_id=option_in(result), by=by)
-
-    def _write_end(self, question: OpenQuestion, by: By) -> None:
-        self.write(question.act, question.decision, outcome="deny", why=why_of(None, by), by=by)
-
-    def write(
-        self, act: Act, decision: PolicyDecision, *, outcome: Literal["ask", "deny"], why: str, by: By
-    ) -> None:
-        """Write down what permits nothing: it holds also where it cannot be written."""
-        try:
-            line = PolicyDecision(outcome=outcome, rule=decision.rule, why=why)
-            self._judge.write(act, line, by=by, option=None)
-        except OSError:
-            log.exception("the audit log cannot be written; nothing is permitted until it can")
 
     # What agents want of lent files and terminals.
 
@@ -318,7 +305,7 @@ class HubJudge:
         )
 
     def _policy(self, session: LiveSession) -> Policy:
-        return self._policy_in(_roots(session))
+        return self._policy_in(_setting(session).roots)
 
     def _policy_in(self, roots: Sequence[str]) -> Policy:
         """The policy that holds in these folders. Where a file of the project or the user cannot be used, the
@@ -362,8 +349,7 @@ class HubJudge:
 
     def take_back(self, act: Act, decision: PolicyDecision) -> None:
         """Whoever named the server has left, and nobody needs an answer."""
-        why = why_of(None, "cancel")
-        self._start(self.write, act, decision, outcome="deny", why=why, by="cancel")
+        self._start(self.note, act, decision, outcome="deny", by="cancel")
 
     # Questions of the hub's own.
 
@@ -432,7 +418,7 @@ class SessionAsker:
 
     def _params(self, prompt: PermissionPrompt) -> bytes:
         act, decision = prompt.act, prompt.decision
-        self._judge.write(act, decision, outcome="ask", why=decision.why, by="policy")
+        self._judge.note(act, decision, outcome="ask")
         whose = LENDERS[self._lender]
         place = f"in {whose} terminal" if act.script is not None else f"through {whose} files"
         call = lent_call(act, call_id=f"hub-{self._request.sequence}", place=place)
@@ -446,14 +432,9 @@ class SessionAsker:
         )
 
 
-def _roots(session: LiveSession) -> list[str]:
-    return [session.state.cwd, *session.state.folders]
-
-
 def _setting(session: LiveSession) -> ActContext:
-    return ActContext(
-        agent=session.state.agent, roots=with_real_paths(_roots(session)), home=policy_paths().home
-    )
+    roots = with_real_paths([session.state.cwd, *session.state.folders])
+    return ActContext(agent=session.state.agent, roots=roots, home=policy_paths().home)
 
 
 def _lent_act(session: LiveSession, request: OpenRequest) -> Act | None:

@@ -65,9 +65,7 @@ async def permit_servers(
         )
         if decision.outcome == "ask":
             try:
-                await judge.in_thread(
-                    judge.write, act, decision, outcome="ask", why=decision.why, by="policy"
-                )
+                await judge.in_thread(judge.note, act, decision, outcome="ask")
                 choice = await _ask(hub, judge, act, decision, session)
             except asyncio.CancelledError:
                 judge.take_back(act, decision)

@@ -63,12 +63,12 @@ def _skip_broken(self: HubJudge, roots: Any) -> Policy:
         return Policy(layers=())
 
 
-_permission_lines = HubJudge.write
+_note = PermissionJudge.note
 
 
-def _write_nothing_asked(self: HubJudge, act: Act, decision: Any, **line: Any) -> None:
+def _write_nothing_asked(self: PermissionJudge, act: Act, decision: Any, **line: Any) -> None:
     if line["outcome"] != "ask":
-        _permission_lines(self, act, decision, **line)
+        _note(self, act, decision, **line)
 
 
 _settle = PermissionJudge.settle
@@ -106,7 +106,7 @@ BUGS: dict[str, Callable[[], Any]] = {
     "a refusal does not stop the write": lambda: patch.object(HubJudge, "guard", _guard_late),
     "a policy that is broken denies nothing": lambda: patch.object(HubJudge, "_policy_in", _skip_broken),
     "a question is shown before its line is written": lambda: patch.object(
-        HubJudge, "write", _write_nothing_asked
+        PermissionJudge, "note", _write_nothing_asked
     ),
     "what is allowed is not written down": lambda: patch.object(PermissionJudge, "settle", _settle_unwritten),
     "whoever names a key has its turn": lambda: patch.object(ApprovalBroker, "_has_turn", _is_turn),

@@ -119,6 +119,17 @@ class PermissionJudge:
             line = audit_entry(act, decision, by=by, person=person, option=option, time=self._now())
             self._audit.append(line)
 
+    def note(
+        self, act: Act, decision: PolicyDecision, *, outcome: Literal["ask", "deny"], by: By = "policy"
+    ) -> None:
+        """Write a question or its end down. They permit nothing, and so hold also if that is not possible."""
+        why = decision.why if outcome == "ask" else why_of(None, by)
+        try:
+            line = PolicyDecision(outcome=outcome, rule=decision.rule, why=why)
+            self.write(act, line, by=by, option=None)
+        except OSError:
+            log.exception("the audit log cannot be written; nothing is permitted until it can")
+
     # Answers that are given for good.
 
     def settle_choice(

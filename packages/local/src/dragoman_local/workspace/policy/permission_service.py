@@ -13,7 +13,6 @@ to do it: once, for the same change of a file or the same command, in the same t
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -49,8 +48,6 @@ from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
 from dragoman_local.workspace.refusals import policy_refusal
-
-log = logging.getLogger(__name__)
 
 KnownToolCall: TypeAlias = Callable[[str, v1.ToolCallUpdate], v1.ToolCallUpdate | None]
 """What was said before in a session about the tool call of a request."""
@@ -234,11 +231,11 @@ class PermissionService:
         try:
             answer = await asker.ask(prompt) if offered_options else None
         except asyncio.CancelledError:
-            self._take_back(act, decision)
+            self._judge.note(act, decision, outcome="deny", by="cancel")
             raise
         choice = answer if isinstance(answer, PermissionChoice) else PermissionChoice(option_id=answer)
         if choice.by == "cancel":
-            self._take_back(act, decision)
+            self._judge.note(act, decision, outcome="deny", by="cancel")
             return None
         settlement = choice.settlement
         if settlement is None:
@@ -251,14 +248,6 @@ class PermissionService:
             # The agent hears yes, and we remember.
             settlement = settlement._replace(option=choose_option("allow", offered_options))
         return self._tell(act, settlement)
-
-    def _take_back(self, act: Act, decision: PolicyDecision) -> None:
-        """The turn was cancelled, and its answer is on its way; what is left is to say so in the log."""
-        taken_back = PolicyDecision(outcome="deny", rule=decision.rule, why=why_of(None, "cancel"))
-        try:
-            self._judge.write(act, taken_back, by="cancel", option=None)
-        except OSError:  # nothing was permitted; the cancellation must go on
-            log.exception("the audit log cannot be written")
 
     def _tell(self, act: Act, settlement: Settlement) -> str | None:
         """The option that the agent hears."""

@@ -20,11 +20,12 @@ from msgspec import Struct
 from dragoman_local.workspace.policy import commands, globs
 from dragoman_local.workspace.policy.act import MOST_FOLDERS, TOO_LARGE, Act
 from dragoman_local.workspace.policy.decision import Certainty, Outcome
+from dragoman_local.workspace.policy.line_reader import Words
 from dragoman_local.workspace.policy.partial_words import ANY, RUN, has_unknown_part, is_known
 from dragoman_local.workspace.policy.possible_commands import possible_in_arguments
 from dragoman_local.workspace.policy.program_calls import read_call
 from dragoman_local.workspace.policy.programs import TREE_PROGRAMS, name_of
-from dragoman_local.workspace.policy.shell import Words, guess_words
+from dragoman_local.workspace.policy.shell import guess_words
 
 
 class PolicyRule(Struct, frozen=True, kw_only=True):
