@@ -50,8 +50,7 @@ BEGINNING: Final = "0" * 64
 """What the first line of all has in the place of the digest of the one before it."""
 
 HEAD_BYTES: Final = 256
-BLOCK_BYTES: Final = 64 * 1024
-"""How much of a head, and of the end of a log, is read at once."""
+"""No head is larger."""
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -285,19 +284,10 @@ def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
         return head
     if not size:
         return AuditHead(0, BEGINNING, 0)
-    line, number = _read_last_line(descriptor, size), 0 if head is None else head.number
-    place = chain_of(line)
-    return AuditHead(number if place is None else place[0], digest_of(line), size)
-
-
-def _read_last_line(descriptor: int, size: int) -> bytes:
-    data, start = b"", size
-    while start and b"\n" not in data.rstrip(b"\n"):
-        count = min(start, BLOCK_BYTES)
-        start -= count
-        os.lseek(descriptor, start, os.SEEK_SET)
-        data = os.read(descriptor, count) + data
-    return data.rstrip(b"\n").rpartition(b"\n")[2]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    line = os.read(descriptor, size).rstrip(b"\n").rpartition(b"\n")[2]
+    place = chain_of(line) or (0 if head is None else head.number, "")
+    return AuditHead(place[0], digest_of(line), size)
 
 
 def read_entries(text: str) -> Iterator[dict[str, Any]]:
@@ -336,14 +326,14 @@ def verify_audit_log(path: str) -> AuditReport:
     """
     is_old = _ROTATED.fullmatch(path) is not None
     report = AuditReport(files=[path] if is_old else _files_of(path))
-    digests = _follow(report)
+    _follow(report)
     if report.first > 1:
         before = report.first - 1
         report.notes.append(
             f"The {before} lines before number {report.first} are not here: dropped by age, or removed."
         )
     if not (report.broken or is_old):
-        _compare(report, _head_of(path), digests)
+        _compare(report, _head_of(path))
     return report
 
 
@@ -364,9 +354,8 @@ def _lines(report: AuditReport) -> Iterator[tuple[str, bytes]]:
                 yield f"{path}, line {number}", line.rstrip(b"\n")
 
 
-def _follow(report: AuditReport) -> dict[int, str]:
-    """Read all lines; the digest of each one by its number."""
-    digests: dict[int, str] = {}
+def _follow(report: AuditReport) -> None:
+    """Read all lines, up to the first that does not follow the one before it."""
     number, digest, unchained = 0, "", 0
     for place, line in _lines(report):
         report.lines += 1
@@ -382,12 +371,11 @@ def _follow(report: AuditReport) -> dict[int, str]:
             number = chain[0]
         digest = digest_of(line)
         if chain is not None:
-            digests[number] = report.last_digest = digest
+            report.last_digest = digest
     if unchained:
         report.notes.append(
             f"{unchained} lines have no digest: an older version wrote them, or a full disk cut them."
         )
-    return digests
 
 
 def _objection(place: str, chain: tuple[int, str], *, number: int, digest: str) -> str:
@@ -409,14 +397,14 @@ def _head_of(path: str) -> AuditHead | None:
         return None
 
 
-def _compare(report: AuditReport, head: AuditHead | None, digests: dict[int, str]) -> None:
+def _compare(report: AuditReport, head: AuditHead | None) -> None:
     last = report.first + report.chained - 1 if report.chained else 0
     if head is None:
         if report.chained:
             report.broken = f"{head_path(report.files[-1])} is missing: lines may have been cut from the end"
     elif head.number > last:
         report.broken = f"{report.files[-1]}: {head.number - last} lines were cut from the end"
-    elif head.number == last and digests.get(last) != head.digest:
+    elif head.number == last and report.last_digest != head.digest:
         report.broken = f"{report.files[-1]}: its last line was changed, or something was put behind it"
     elif head.number < last:
         report.notes.append("The last line is younger than the head: a process was stopped while it wrote.")

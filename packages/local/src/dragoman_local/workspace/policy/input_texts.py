@@ -80,13 +80,6 @@ def unknown_texts(raw: object) -> Iterator[str | None]:
     known = {*PLACE_KEYS, *PATH_LISTS, *COMMAND_KEYS, *FOLDER_KEYS, *VARIABLE_KEYS, "args"}
     prose = _CONTENT_KEYS | _PROSE_KEYS | set(VARIABLE_KEYS)
     waiting: list[tuple[object, int]] = [(raw, 0)]
-    if isinstance(raw, Mapping):
-        waiting = [(key, 0) for key in raw if isinstance(key, str) and _has_slash(key)]
-        waiting += [
-            (value, 0)
-            for key, value in raw.items()
-            if key not in prose and not (key in known and _is_text(value))
-        ]
     while waiting:
         value, depth = waiting.pop()
         if isinstance(value, str):
@@ -96,7 +89,11 @@ def unknown_texts(raw: object) -> Iterator[str | None]:
             yield None
         elif isinstance(value, Mapping):
             waiting += [(key, depth + 1) for key in value if isinstance(key, str) and _has_slash(key)]
-            waiting += [(item, depth + 1) for key, item in value.items() if key not in prose]
+            waiting += [
+                (item, depth + 1)
+                for key, item in value.items()
+                if key not in prose and not (depth == 0 and key in known and _is_text(item))
+            ]
         elif isinstance(value, list):
             waiting += [(item, depth + 1) for item in value]
 

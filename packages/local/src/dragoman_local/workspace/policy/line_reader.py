@@ -242,12 +242,12 @@ class LineReader:
         target = self._word() if start < len(self._line) else ""
         if operator in ("<<", "<<-"):
             self._ends.append((target, bool(set("'\"\\") & set(self._line[start : self._at]))))
-        elif operator == "<<<":
-            self._bodies.append(target)
         is_stream = operator in (">&", "<&") and target in ("0", "1", "2")
         if is_stream or (operator in (">", ">>", "<") and target == "/dev/null"):
             return
         self._object(f"it redirects {'from' if '<' in operator else 'to'} a file ({operator})")
+        if operator in ("<<<", "<", "<>"):
+            self._bodies.append(target)
         if not operator.startswith("<<") and target not in ("", "-"):
             self._targets.append(target)
 

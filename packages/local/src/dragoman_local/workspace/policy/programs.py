@@ -92,7 +92,8 @@ TOOL_VERBS: Final = _names("""
 """A tool whose name begins so does more than read, whatever kind it says it is."""
 
 _INTERPRETER = re.compile(
-    r"(python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|wish|osascript|Rscript|R|ghci|irb|groovy)"
+    r"(python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|wish|osascript|Rscript|R|ghci|irb|groovy"
+    r"|sqlite3?|psql|mysql|mariadb|duckdb)"
     r"[\d.]*"
 )
 

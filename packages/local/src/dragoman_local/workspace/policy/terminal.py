@@ -19,8 +19,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from typing import Any, Final, TypeAlias
 
 from dragoman.errors import LocalMistake
@@ -144,33 +144,38 @@ class _TerminalTalk:
         self._write = write
         self._lock = lock or asyncio.Lock()
 
+    @asynccontextmanager
+    async def _floor(self) -> AsyncIterator[None]:
+        """Nobody else asks meanwhile."""
+        async with self._lock:
+            try:
+                yield
+            except asyncio.CancelledError:
+                self._write("\n(This is no longer asked.)\n")
+                raise
+
 
 class TerminalAsker(_TerminalTalk):
     """An `Asker`."""
 
     async def ask(self, question: PermissionPrompt) -> str | None:
-        async with self._lock:
-            try:
-                return await self._ask(question)
-            except asyncio.CancelledError:
-                self._write("\n(This is no longer asked.)\n")
-                raise
-
-    async def _ask(self, question: PermissionPrompt) -> str | None:
-        self._write(f"\n{question.text}\n\n{_menu(question.options)}")
-        asked_at = clock_time()
-        while True:
-            self._write(f"Asked at {asked_at}. Choose 1-{len(question.options)}, or q to choose nothing: ")
-            answer = await self._lines.read()
-            if answer is None:
-                self._write("\n")
-                return None
-            reply = answer.strip().casefold()
-            if reply == "q":
-                return None
-            if reply.isdecimal() and len(reply) < 7 and 1 <= int(reply) <= len(question.options):
-                return question.options[int(reply) - 1].option_id
-            self._write("That is none of them. ")
+        async with self._floor():
+            self._write(f"\n{question.text}\n\n{_menu(question.options)}")
+            asked_at = clock_time()
+            while True:
+                self._write(
+                    f"Asked at {asked_at}. Choose 1-{len(question.options)}, or q to choose nothing: "
+                )
+                answer = await self._lines.read()
+                if answer is None:
+                    self._write("\n")
+                    return None
+                reply = answer.strip().casefold()
+                if reply == "q":
+                    return None
+                if reply.isdecimal() and len(reply) < 7 and 1 <= int(reply) <= len(question.options):
+                    return question.options[int(reply) - 1].option_id
+                self._write("That is none of them. ")
 
 
 def _menu(options: tuple[v1.PermissionOption, ...]) -> str:
@@ -194,12 +199,12 @@ class TerminalForms(_TerminalTalk):
     """A `FormAsker`."""
 
     async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse:
-        async with self._lock:
+        async with self._floor():
             self._introduce(form.message, agent)
             return await self._until_stopped(self._fill(form))
 
     async def visit(self, request: v1.ElicitationUrlMode, *, agent: str) -> v1.CreateElicitationResponse:
-        async with self._lock:
+        async with self._floor():
             self._introduce(request.message, agent)
             return await self._until_stopped(self._visit(request.url))
 
@@ -210,9 +215,6 @@ class TerminalForms(_TerminalTalk):
             return await talk
         except _FormStopped as stop:
             return stop.response
-        except asyncio.CancelledError:
-            self._write("\n(This is no longer asked.)\n")
-            raise
 
     async def _visit(self, url: str) -> v1.CreateElicitationResponse:
         self._write(f"It asks you to open this address:\n  {sanitize_line(url, exact=True)}\n{_about(url)}")
