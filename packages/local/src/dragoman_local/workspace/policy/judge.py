@@ -190,7 +190,7 @@ class PermissionJudge:
         if text is None:
             return False
         rules = read_policy(text, "the answer").rules
-        return policy.with_remembered(rules).decide(act).outcome == outcome
+        return replace(policy, remembered_rules=rules).decide(act).outcome == outcome
 
     def turnstile(self, session_id: str) -> asyncio.Lock:
         """Whoever decides beside the loop holds it meanwhile: questions of a session stay in their order."""

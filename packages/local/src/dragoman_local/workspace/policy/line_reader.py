@@ -207,6 +207,8 @@ class LineReader:
                 if piece == "\\":
                     self._object("it ends with a backslash")
                 return piece[1:].replace("\n", "")
+            case "ansi" if "\\" not in piece:
+                return piece[2:-1]
             case "home":
                 return ANY if before else "~"
             case "backticks":

@@ -115,9 +115,6 @@ class Policy(Struct, frozen=True, kw_only=True):
         ]
         return Policy(layers=(*layers, PolicyLayer(name=BUILT_IN, default="allow")))
 
-    def with_remembered(self, rules: Sequence[PolicyRule]) -> Policy:
-        return replace(self, remembered_rules=tuple(rules))
-
     def _decide_part(self, part: ActPart) -> PolicyDecision:
         rules = [rule for layer in self._trusted_layers() for rule in layer.rules]
         doubt, rule_decision = _first_match(rules, part, "it is the first rule that speaks about it")
