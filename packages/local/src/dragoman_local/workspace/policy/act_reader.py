@@ -56,9 +56,8 @@ def act_of_call(
     """
     calls = [each for each in (call, known_call) if each is not None]
     inputs = [_input_of(each) for each in calls]
-    raw: Mapping[Any, Any] = {}
-    for each in reversed(inputs):
-        raw = merge_inputs(raw, each) if isinstance(each, Mapping) else raw
+    tables = [each for each in inputs if isinstance(each, Mapping)]
+    raw: Mapping[Any, Any] = reduce(merge_inputs, reversed(tables), {})
     kind = _first(calls, "kind", str) or "other"
     title = _first(calls, "title", str) or ""
     content = _all(calls, "content")
@@ -68,7 +67,6 @@ def act_of_call(
     runs = any(each.kind == "execute" for each in calls) or any(
         isinstance(item, v1.Terminal) for item in content
     )
-    tables = [each for each in inputs if isinstance(each, Mapping)]
     script = _join(scripts := _scripts_in(tables, kind="execute" if runs else kind, title=title))
     folders = _said(tables, FOLDER_KEYS)
     base = setting.roots[0] if setting.roots else "/"

@@ -77,14 +77,11 @@ def permits(pattern: Sequence[str], words: Sequence[str]) -> bool:
     fixed_words = pattern[:-1] if has_rest else pattern
     if len(words) < len(fixed_words) or (len(words) > len(fixed_words) and not has_rest):
         return False
-    return all(_is(word, pattern_word) for word, pattern_word in zip(words, fixed_words, strict=False))
-
-
-def _is(word: str, pattern_word: str) -> bool:
     # A pattern that begins with a star says "some operand"; a flag in its place would be a surprise.
-    if word.startswith("-") and pattern_word[:1] in ("*", "?", "["):
-        return False
-    return fnmatchcase(word, pattern_word)
+    return all(
+        fnmatchcase(word, pattern_word) and not (word.startswith("-") and pattern_word[:1] in ("*", "?", "["))
+        for word, pattern_word in zip(words, fixed_words, strict=False)
+    )
 
 
 def restricts_roughly(pattern: Sequence[str], words: Sequence[str]) -> bool:

@@ -7,6 +7,7 @@ meanwhile, so that two programs lose nothing.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -131,13 +132,9 @@ def _place(path: str) -> Sequence[str]:
 
 
 def _toml(values: Sequence[str]) -> str:
-    literals = [_quote(value) for value in values]
-    return literals[0] if len(literals) == 1 else f"[{', '.join(literals)}]"
-
-
-def _quote(text: str) -> str:
-    escaped_text = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"[^\x20-\x7e\xa0-\U0010ffff]", lambda c: f"\\u{ord(c[0]):04x}", escaped_text) + '"'
+    """One text or a list: TOML writes both as JSON does, but for controls that JSON leaves alone."""
+    text = json.dumps(values if len(values) > 1 else values[0], ensure_ascii=False)
+    return re.sub(r"[\x7f-\x9f]", lambda control: f"\\u{ord(control[0]):04x}", text)
 
 
 class RememberedRules:

@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dragoman_local.workspace.policy import commands, globs
 from dragoman_local.workspace.policy.act import MOST_FOLDERS, TOO_LARGE, Act
@@ -88,32 +89,27 @@ def parts_of(act: Act) -> Sequence[ActPart]:
     script = act.script
     if script is None:
         return (ActPart(act=act, paths=act.paths),)
-    doubt, folders = act.objection(), tuple(act.folders())
-    places = _Places(act.home)
-    if script.objection is not None:
-        possible = tuple(filter(None, script.possible))
-        paths = [*act.paths, *places.of(filter(None, (*script.commands, *possible)), folders)]
-        trees = places.trees(possible, folders)
-        return (
-            ActPart(
-                act=act, doubt=doubt, possible=possible, guesses=script.commands, paths=paths, trees=trees
-            ),
-        )
-    return [_part(act, words, doubt, folders, places) for words in script.commands]
+    folders, places = tuple(act.folders()), _Places(act.home)
+    whole = ActPart(act=act, doubt=act.objection())
+    if script.objection is None:
+        return [_part(whole, words, folders, places) for words in script.commands]
+    possible = tuple(filter(None, script.possible))
+    paths = [*act.paths, *places.of(filter(None, (*script.commands, *possible)), folders)]
+    trees = places.trees(possible, folders)
+    return (replace(whole, possible=possible, guesses=script.commands, paths=paths, trees=trees),)
 
 
-def _part(act: Act, words: Words, doubt: str | None, folders: Sequence[str], places: _Places) -> ActPart:
-    call = read_call(words)
-    possible = tuple(filter(None, possible_in_arguments(words)))
+def _part(whole: ActPart, words: Words, folders: Sequence[str], places: _Places) -> ActPart:
+    act, call = whole.act, read_call(words)
+    possible = possible_in_arguments(words)
     outside = act.roots and any(
         not act.is_in_roots(globs.absolute(place, folder, home=act.home))
         for place in call.code_places()
         for folder in folders
     )
-    return ActPart(
-        act=act,
+    return replace(
+        whole,
         words=words,
-        doubt=doubt,
         nested=_NESTED if call.program == "git" and not set(folders) <= set(act.roots or folders) else None,
         unknown=call.doubt or ("it runs code from outside the session's folders" if outside else None),
         only_reads=call.only_reads,
