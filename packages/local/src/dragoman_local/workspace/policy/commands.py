@@ -151,24 +151,18 @@ def _is_given(name: str, call: ProgramCall, words: tuple[str, ...]) -> Certainty
     option = call.entry.options.get(name) if call.entry is not None else None
     spellings = set(option.names) if option is not None else {name}
     for flag in call.flags:
-        if flag.text in spellings or (flag.option is not None and flag.option is option):
-            return Certainty.YES
+        is_same = flag.text in spellings or (option is not None and flag.option is option)
         # Most programs take a long option shortened.
-        if (
-            flag.option is None
-            and len(flag.text) > 2
-            and any(spelling.startswith(flag.text) for spelling in spellings)
-        ):
+        is_short = flag.option is None and len(flag.text) > 2
+        if is_same or (is_short and any(spelling.startswith(flag.text) for spelling in spellings)):
             return Certainty.YES
     if call.subcommand == "push" and "--force" in spellings and any(w.startswith("+") for w in call.operands):
         return Certainty.YES  # git's other way to say so
-    return Certainty.PERHAPS if _might_be_given(spellings, call, words) else Certainty.NO
-
-
-def _might_be_given(spellings: set[str], call: ProgramCall, words: tuple[str, ...]) -> bool:
-    if any(has_unknown_part(word) or (word.startswith("-") and not is_known(word)) for word in words[1:]):
-        return True
-    if any(flag.text.startswith(f"{spelling}-") for flag in call.flags for spelling in spellings):
-        return True  # --force-with-lease is a kind of --force
-    # An option that nobody knows may be the short or the long form of the one that is meant.
-    return any(flag.option is None for flag in call.flags)
+    is_possible = any(
+        has_unknown_part(word) or (word.startswith("-") and not is_known(word)) for word in words[1:]
+    ) or any(
+        # An option that nobody knows may be another form of it; --force-with-lease is a kind of --force.
+        flag.option is None or any(flag.text.startswith(f"{spelling}-") for spelling in spellings)
+        for flag in call.flags
+    )
+    return Certainty.PERHAPS if is_possible else Certainty.NO

@@ -59,15 +59,11 @@ def is_beneath(path: str, root: str) -> bool:
 
 def permits(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> bool:
     """Whether one of the globs names exactly this path."""
-    if not is_plain(path):
-        return False
-    for glob in globs:
-        if glob.startswith(("/", "~/")):
-            if _match(_parts(_at_home(glob, home)), _parts(path)):
-                return True
-        elif any(_match(_parts(glob), below) for below in _below(path, roots)):
-            return True
-    return False
+    return is_plain(path) and any(
+        _match(_parts(_at_home(glob, home)), names)
+        for glob in globs
+        for names in ([_parts(path)] if glob.startswith(("/", "~/")) else _below(path, roots))
+    )
 
 
 def restricts(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> Certainty:
@@ -88,14 +84,13 @@ def restricts(globs: Iterable[str], path: str, *, roots: Sequence[str], home: st
 def is_above(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> bool:
     """Whether a folder holds what one of the globs names, as far as it begins with plain names."""
     names = _parts(absolute(path, "/").casefold())
-    for glob in globs:
-        if "/" not in glob or glob.startswith("**"):
-            continue
-        for glob_parts in _anywhere(glob, tuple(roots), home):
-            plain = tuple(takewhile(lambda name: not _MAGIC & set(name), glob_parts))
-            if len(plain) > len(names) and plain[: len(names)] == names:
-                return True
-    return False
+    places = [
+        tuple(takewhile(lambda name: not _MAGIC & set(name), parts))
+        for glob in globs
+        if "/" in glob and not glob.startswith("**")
+        for parts in _anywhere(glob, tuple(roots), home)
+    ]
+    return any(len(place) > len(names) and place[: len(names)] == names for place in places)
 
 
 def _possible_names(path: str) -> Parts:

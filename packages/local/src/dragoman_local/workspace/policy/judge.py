@@ -284,13 +284,12 @@ def _text_of(path: str) -> str | None:
         return None
 
 
+_ENDS: Final = {"deadline": "nobody answered within the time for it", "cancel": "the question was taken back"}
+
+
 def why_of(kind: str | None, by: By) -> str:
     """Why a question that was asked was decided so; `kind` is that of the option that was chosen."""
-    if by == "deadline":
-        return "nobody answered within the time for it"
-    if by == "cancel":
-        return "the question was taken back"
-    return "a person chose nothing" if kind is None else "a person said so"
+    return _ENDS.get(by) or ("a person chose nothing" if kind is None else "a person said so")
 
 
 def _deny(decision: PolicyDecision, why: str) -> PolicyDecision:
