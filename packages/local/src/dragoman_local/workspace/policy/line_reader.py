@@ -20,6 +20,9 @@ Words = tuple[str, ...]
 MOST_CHARACTERS: Final = 16_384
 """Longer lines are not read: nobody would check them, and nobody should wait for it."""
 
+MOST_FOLLOWED: Final = 4096
+"""Of a longer line that is not understood, the rest is not read either: it may run anything."""
+
 MOST_READ: Final = 2000
 """Words, blanks and operators. Beyond that a line may run anything."""
 
@@ -110,6 +113,8 @@ class LineReader:
 
     def _object(self, why: str) -> None:
         self.objection = self.objection or why
+        if len(self._line) > MOST_FOLLOWED:
+            self.is_open, self._at = True, len(self._line)
 
     def _give_up(self, why: str) -> None:
         self._object(why)
