@@ -101,6 +101,12 @@ def say_json(value: object, *, indent: int = 0, flush: bool = False) -> None:
     print(text, flush=flush)
 
 
+def print_json(value: object) -> int:
+    """Print a value as indented JSON, and return the exit status of a command that succeeded."""
+    say_json(value, indent=2)
+    return 0
+
+
 def write_stderr(text: str) -> None:
     """Write a text that is sanitized already to standard error, at once. A closed standard error is no
     failure: its owner wants to read nothing.

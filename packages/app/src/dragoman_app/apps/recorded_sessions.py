@@ -70,3 +70,11 @@ async def note_handover(
     if info is not None:
         note = msgspec.json.encode({"continued": {"stream": stream, "agent": agent}})
         await journal.append(source, [Entry("note", note, time.time())])
+
+
+def display_time(moment: float) -> str:
+    """When a session was begun or used last, for a list."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+    except (OverflowError, ValueError, OSError):  # a clock can say anything
+        return "?"

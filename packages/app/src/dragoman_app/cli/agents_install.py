@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import CommandFailed, ErrorStatus, confirm, say, say_json
+from dragoman_app.apps.console import CommandFailed, ErrorStatus, confirm, print_json, say
 from dragoman_local.known import read_config
 from dragoman_local.known.installation.archives import InstallFailed
 from dragoman_local.known.installation.installer import (
@@ -101,7 +101,7 @@ def _install(args: argparse.Namespace) -> int:
     confirm("Install it?", is_agreed=args.yes)
     result = install(plan, progress=_progress, seconds=args.timeout)
     if args.json:
-        _print_json({"schema": 1, "installed": [_describe_result(result)]})
+        print_json({"schema": 1, "installed": [_describe_result(result)]})
     else:
         _print_result(result)
     return DONE
@@ -125,7 +125,7 @@ def _update(args: argparse.Namespace) -> int:
     results, failures = _install_all(plans, args)
     if args.json:
         described = [_describe_result(result) for result in results]
-        _print_json({"schema": 1, "installed": described, "notes": notes, "failed": failures})
+        print_json({"schema": 1, "installed": described, "notes": notes, "failed": failures})
     for result in () if args.json else results:
         _print_result(result)
     return FAILED if failures else DONE
@@ -173,7 +173,7 @@ def _roll_back(args: argparse.Namespace) -> int:
     result = roll_back(args.agent)
     before = result.before
     if args.json:
-        return _print_json({"schema": 1, "installed": [_describe_result(result)]})
+        return print_json({"schema": 1, "installed": [_describe_result(result)]})
     if before is not None:
         say(f"{result.record.name} is {result.record.version} again, it was {before.version}.")
         say("The same command goes forward again.")
@@ -186,11 +186,11 @@ def _uninstall(args: argparse.Namespace) -> int:
     versions = [record.version for record in (agent.record, agent.previous) if record is not None]
     say(f"Removes {agent.folder} ({agent.record.name} {', '.join(versions)})", file=sys.stderr)
     if args.dry_run:
-        return _print_json({"schema": 1, "would_remove": str(agent.folder)}) if args.json else DONE
+        return print_json({"schema": 1, "would_remove": str(agent.folder)}) if args.json else DONE
     confirm("Remove it?", is_agreed=args.yes)
     uninstall(args.agent)
     if args.json:
-        return _print_json({"schema": 1, "removed": str(agent.folder), "versions": versions})
+        return print_json({"schema": 1, "removed": str(agent.folder), "versions": versions})
     say(f"Uninstalled {sanitize_line(args.agent)}.")
     if args.agent in read_config().agents:
         say(f"The configuration still names it: dragoman agents remove {sanitize_line(args.agent)}")
@@ -273,7 +273,7 @@ def _print_plans(plans: list[InstallPlan], args: argparse.Namespace) -> int:
             }
             for plan in plans
         ]
-        return _print_json({"schema": 1, "would_install": described})
+        return print_json({"schema": 1, "would_install": described})
     say("Nothing was changed.")
     return DONE
 
@@ -321,8 +321,3 @@ def _describe_result(result: InstallResult) -> dict[str, object]:
         "scripts_not_run": record.scripts,
         "changes": result.changes,
     }
-
-
-def _print_json(value: object) -> int:
-    say_json(value, indent=2)
-    return DONE

@@ -16,7 +16,7 @@ import msgspec
 from dragoman.errors import LocalMistake
 from dragoman.system.replacement import replace_file
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import ErrorStatus, say, say_json
+from dragoman_app.apps.console import ErrorStatus, print_json, say
 from dragoman_local.known.installation.archives import InstallFailed, download
 from dragoman_local.known.installation.registry import (
     MOST_BYTES,
@@ -35,7 +35,7 @@ def run_show(args: argparse.Namespace) -> int:
     registry = read_registry()
     age = (date.today() - registry.made).days
     if args.json:
-        return _print_json(_describe(registry, age))
+        return print_json(_describe(registry, age))
     for entry in sorted(registry.entries.values(), key=lambda entry: entry.agent_name):
         ways = ", ".join(entry.kinds()) or "nothing for this system"
         trial = f"tried {entry.tested}" if entry.tested else "not tried"
@@ -67,7 +67,7 @@ def run_refresh(args: argparse.Namespace) -> int:
             "changes": changes,
             "notes": notes,
         }
-        return _print_json({**report, "written": None if args.dry_run else str(refreshed_path())})
+        return print_json({**report, "written": None if args.dry_run else str(refreshed_path())})
     for line in (*changes, *(f"note: {note}" for note in notes)):
         say(f"  {sanitize_line(line)}")
     kept = "Nothing was written." if args.dry_run else f"Kept in {refreshed_path()}."
@@ -133,8 +133,3 @@ def _describe(registry: AgentRegistry, age: int) -> dict[str, object]:
             for entry in registry.entries.values()
         ],
     }
-
-
-def _print_json(value: object) -> int:
-    say_json(value, indent=2)
-    return 0

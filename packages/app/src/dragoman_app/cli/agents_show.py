@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import say, say_json
+from dragoman_app.apps.console import print_json, say
 from dragoman_app.apps.target import display_command
 from dragoman_local.known import AgentConfig, AgentSource, KnownAgent, find_agent, known_agents, read_config
 from dragoman_local.known.lookup import install_hint, missing_agents
@@ -27,7 +27,7 @@ def run_list(args: argparse.Namespace) -> int:
     config = read_config()
     agents = known_agents(config=config)
     if args.json:
-        return _print_json(_listing(config, agents))
+        return print_json(_listing(config, agents))
     rows = [(agent.name, agent.source.value, _command(agent), agent.title) for agent in agents]
     _print_table([HEADINGS, *rows])
     missing = missing_agents(config=config)
@@ -46,7 +46,7 @@ def run_list(args: argparse.Namespace) -> int:
 def run_show(args: argparse.Namespace) -> int:
     agent = find_agent(args.agent)
     if args.json:
-        return _print_json(describe_agent(agent))
+        return print_json(describe_agent(agent))
     rows = [("name", agent.name), ("title", agent.title), ("from", agent.source.value)]
     rows.append(("address" if agent.address else "command", display_command(agent)))
     if agent.place:
@@ -111,11 +111,6 @@ def _program(agent: KnownAgent) -> str | None:
 
 def _presence(name: str) -> str:
     return "set" if os.environ.get(name) else "not set"
-
-
-def _print_json(value: object) -> int:
-    say_json(value, indent=2)
-    return 0
 
 
 def _print_table(rows: Sequence[Sequence[str]]) -> None:

@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import os
 import sys
-import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from dragoman.system.replacement import replace_private
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman_app.apps.console import ErrorStatus, say, say_json
 from dragoman_app.apps.files import FileAct
-from dragoman_app.apps.recorded_sessions import SessionMistake, find_session
+from dragoman_app.apps.recorded_sessions import SessionMistake, display_time, find_session
 from dragoman_app.apps.running_marks import with_current_state
 from dragoman_app.cli.session_family import export_family
 from dragoman_app.cli.sessions_forget import finish_forgetting
@@ -95,7 +94,7 @@ async def _list(journal: Journal, args: argparse.Namespace) -> None:
         say_json({"sessions": infos})
         return
     rows = [("ID", "WHEN", "AGENT", "STATE", "TITLE")]
-    rows += [(info.stream, _when(info.updated), info.agent, info.state, info.title) for info in infos]
+    rows += [(info.stream, display_time(info.updated), info.agent, info.state, info.title) for info in infos]
     for row in _columns(rows) if infos else ["No session matches."]:
         say(row)
 
@@ -109,7 +108,7 @@ async def _show(journal: Journal, args: argparse.Namespace) -> None:
         say_json({"session": info, "moments": moments})
         return
     say(sanitize_line(info.title or info.stream))
-    about = (info.agent, info.cwd, _when(info.created), info.state)
+    about = (info.agent, info.cwd, display_time(info.created), info.state)
     say(sanitize_line(" · ".join(part for part in about if part)))
     async for moment in _moments(journal, info.stream):
         if moment.kind != "note" or args.notes:
@@ -200,10 +199,3 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
 
 def _real(folder: str) -> str:
     return os.path.realpath(folder)
-
-
-def _when(moment: float) -> str:
-    try:
-        return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
-    except (OverflowError, ValueError, OSError):  # a clock can say anything
-        return "?"

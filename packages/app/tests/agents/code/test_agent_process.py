@@ -15,6 +15,7 @@ from dragoman import Client, connect
 from dragoman.errors import CallFailed, LinkClosed
 from dragoman.schema.v1 import EnvVariable, McpServerStdio
 from dragoman.testing.models import call, hold, scripted_model, turn
+from dragoman.testing.pace import deadline
 from tests.agents.code.coder_runs import Person, calls, status
 from tests.forks import DRAGOMAN, forked
 from tests.interop.programs import CLIENTS, needs_node, tapped, tell
@@ -61,6 +62,42 @@ async def test_initialize_is_answered_without_the_model_layer(tmp_path: Path) ->
     modules = {line.rpartition(b"|")[2].strip().decode() for line in imported.splitlines()}
     assert "dragoman_app.agents.code.agent" in modules
     assert not {"pydantic", "pydantic_ai", "openai", "anthropic", "mcp", "httpx2"} & modules
+
+
+@together
+async def test_an_agent_that_still_imports_the_model_layer_ends_with_its_input(tmp_path: Path) -> None:
+    layer = tmp_path / "pydantic_ai"
+    layer.mkdir()
+    (layer / "__init__.py").write_text("import time\n\ntime.sleep(600)\n")
+    child = await asyncio.create_subprocess_exec(
+        *CODER,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env=environment(
+            tmp_path, DRAGOMAN_MODEL="openai:gpt-5", OPENAI_API_KEY="k", PYTHONPATH=str(tmp_path)
+        ),
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    for request in (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "session/new",
+            "params": {"cwd": str(tmp_path), "mcpServers": []},
+        },
+    ):
+        child.stdin.write(json.dumps(request).encode() + b"\n")
+    while json.loads(await child.stdout.readline()).get("id") != 2:
+        pass
+    child.stdin.close()
+    try:
+        async with deadline(10):
+            assert await child.wait() == 0
+    finally:
+        if child.returncode is None:
+            child.kill()
 
 
 @together

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
+from concurrent.futures import Future
 from importlib import import_module
 from typing import Any
 
@@ -87,9 +89,23 @@ async def _warm_up(session: KitSession[CoderConversation], config: CoderConfig) 
 
 
 async def _load_turn_run() -> Any:
-    """The module that runs prompts, and imports the model layer."""
+    """The module that runs prompts, and imports the model layer.
+
+    The import takes seconds. It has a thread of its own because the process waits for the threads of its loop
+    when it ends.
+    """
+    loaded: Future[Any] = Future()
+    loaded.set_running_or_notify_cancel()  # whoever stops waiting does not stop the import
+
+    def load() -> None:
+        try:
+            loaded.set_result(import_module("dragoman_app.agents.code.turn_run"))
+        except BaseException as error:  # noqa: BLE001  # it is raised again where the module is awaited
+            loaded.set_exception(error)
+
+    threading.Thread(target=load, name="model layer", daemon=True).start()
     try:
-        return await asyncio.to_thread(import_module, "dragoman_app.agents.code.turn_run")
+        return await asyncio.wrap_future(loaded)
     except ImportError as error:
         log.warning("the model layer cannot be imported: %s", error)
         raise ErrorAnswer(

@@ -159,11 +159,6 @@ async def _hear_part(part: object, hear: Hear) -> None:
             pass  # calls are taken from the whole response: half of one can do nothing
 
 
-async def warm_up(endpoint: ModelEndpoint) -> None:
-    """Import the vendor's client now, so that the first prompt need not wait for it."""
-    await asyncio.to_thread(_vendor, endpoint)
-
-
 def make_model(endpoint: ModelEndpoint) -> Model[Any]:
     """In a thread, for its imports."""
     model: Model[Any] = _vendor(endpoint).make_model(endpoint)
@@ -189,7 +184,7 @@ async def offer_models(session: KitSession[Any], config: CoderConfig) -> None:
         return  # the first prompt says so
     if config.base_url is None or config.models:
         if config.model is not None:
-            await warm_up(server)
+            await asyncio.to_thread(_vendor, server)  # so that the first prompt need not wait for it
         return
     names = await list_models(server, seconds=SECONDS)
     models = list(dict.fromkeys([*config.offered_models, *names]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -14,7 +13,7 @@ from dragoman.errors import JournalError, LocalMistake
 from dragoman_app.apps.chat.local_board import open_local_board
 from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
 from dragoman_app.apps.chat.stored_history import StoredHistory
-from dragoman_app.apps.recorded_sessions import note_handover, read_brief
+from dragoman_app.apps.recorded_sessions import display_time, note_handover, read_brief
 from dragoman_app.apps.running_marks import INTERRUPTED, RunningMark
 from dragoman_app.apps.target import ChosenAgent, display_command, with_environment
 from dragoman_app.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionBoard, SessionRow
@@ -219,7 +218,7 @@ class LocalBackend:
             title=info.title or info.stream,
             agent=info.agent,
             cwd=info.cwd,
-            when=_when(info.updated),
+            when=display_time(info.updated),
             excerpt=excerpt,
         )
 
@@ -283,10 +282,3 @@ def _once(infos: Sequence[StreamInfo]) -> list[StreamInfo]:
             seen_keys.add(key)
             unique.append(info)
     return unique
-
-
-def _when(moment: float) -> str:
-    try:
-        return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
-    except (OverflowError, ValueError, OSError):  # a clock can say anything
-        return "?"
