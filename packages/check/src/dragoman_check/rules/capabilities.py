@@ -208,7 +208,11 @@ def _acceptance(conversation: Conversation, exchange: Exchange) -> Iterator[Obse
 
 
 def ready_prompts(conversation: Conversation) -> Iterator[Exchange]:
-    """Prompts that can be read, to a session that is there and does nothing else."""
+    """Prompts that can be read, to a session that was made here, is there and does nothing else.
+
+    A session of an earlier process may be lost although `session/resume` succeeded: that a prompt is refused then
+    says nothing about what is in it.
+    """
     since: dict[str, int] = {}  # from when on a session can be prompted
     setups = (
         "session/new",
@@ -235,7 +239,7 @@ def ready_prompts(conversation: Conversation) -> Iterator[Exchange]:
                 since[session] = max(since[session], end)
         elif call.method in ("session/close", "session/delete"):
             since.pop(session, None)
-        elif call.has_result:
+        elif call.has_result and (call.method == "session/new" or session in since):
             since[session] = end
 
 

@@ -70,6 +70,10 @@ def test_init_22_and_cont_08_text_and_links_are_taken() -> None:
         says_nothing(requirement, closed.prompt("s", block, code=-32602))
         busy = Talk().new().begin_prompt("s", "slow")
         says_nothing(requirement, busy.prompt("s", block, code=-32602))
+        lost = Talk().call("session/resume", {"sessionId": "s", "cwd": "/"}, {})
+        says_nothing(requirement, lost.prompt("s", block, code=-32602))
+        resumed = Talk().new().call("session/resume", {"sessionId": "s", "cwd": "/"}, {})
+        breaks(requirement, resumed.prompt("s", block, code=-32602))
 
 
 def test_init_22_a_refusal_because_of_a_picture_says_nothing() -> None:
