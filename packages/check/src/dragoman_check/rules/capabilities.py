@@ -210,8 +210,8 @@ def _acceptance(conversation: Conversation, exchange: Exchange) -> Iterator[Obse
 def ready_prompts(conversation: Conversation) -> Iterator[Exchange]:
     """Prompts that can be read, to a session that was made here, is there and does nothing else.
 
-    A session of an earlier process may be lost although `session/resume` succeeded: that a prompt is refused then
-    says nothing about what is in it.
+    A session of an earlier process may be lost although `session/resume` succeeded. That a prompt to it is
+    refused says nothing about what is in the prompt.
     """
     since: dict[str, int] = {}  # from when on a session can be prompted
     setups = (
