@@ -140,6 +140,10 @@ def as_text(value: Json) -> str:
     return value if type(value) is str else ""
 
 
+def without(fields: Object, *names: str) -> Object:
+    return {name: value for name, value in fields.items() if name not in names}
+
+
 def rename_members(fields: Object, names: dict[str, str]) -> Object:
     """The same object with some members under other names, in the same order. A member that already has the
     new name wins over one that would take it.

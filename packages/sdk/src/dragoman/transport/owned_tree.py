@@ -13,6 +13,7 @@ import asyncio
 import logging
 import os
 import shlex
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -72,6 +73,18 @@ class OwnedTree(ABC):
         self._on_exit = on_exit
         self._waiters = Waiters()
         _owned_trees[pid] = self
+
+    def _wait_in_thread(self, wait: Callable[[], object], note_exit: Callable[[], None]) -> None:
+        """Notice the end of the program where the loop cannot."""
+
+        def run() -> None:
+            wait()
+            try:
+                self._loop.call_soon_threadsafe(note_exit)
+            except RuntimeError:  # the loop is closed: nobody asks any more
+                return
+
+        threading.Thread(target=run, name=f"wait for {self.pid}", daemon=True).start()
 
     def __repr__(self) -> str:
         return f"<OwnedTree {self.pid} {shlex.join(self.command)}>"

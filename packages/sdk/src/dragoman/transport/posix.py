@@ -62,15 +62,8 @@ class PosixTree(OwnedTree):
             else:
                 self._loop.add_reader(pidfd, self._note_exit)
                 return pidfd
-        threading.Thread(target=self._wait_in_thread, name=f"wait for {self.pid}", daemon=True).start()
+        self._wait_in_thread(self._program.wait, self._note_exit)
         return -1
-
-    def _wait_in_thread(self) -> None:
-        self._program.wait()
-        try:
-            self._loop.call_soon_threadsafe(self._note_exit)
-        except RuntimeError:  # the loop is closed: nobody asks any more
-            return
 
     def _unwatch(self) -> None:
         if self._pidfd >= 0:

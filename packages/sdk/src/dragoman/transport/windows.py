@@ -51,7 +51,6 @@ def _quote(word: str) -> str:
 if sys.platform == "win32":
     import ctypes
     import signal
-    import threading
     from collections.abc import Callable
     from contextlib import suppress
     from ctypes import wintypes
@@ -166,7 +165,7 @@ if sys.platform == "win32":
                 self._job.close()
                 raise
             super().__init__(program.command, pid=self._program.pid, grace=grace, on_exit=on_exit)
-            threading.Thread(target=self._wait, name=f"wait for {self.pid}", daemon=True).start()
+            self._wait_in_thread(self._program.wait, self._note_exit)
 
         def _start(self, program: Program) -> subprocess.Popen[bytes]:
             process = subprocess.Popen(
@@ -202,13 +201,6 @@ if sys.platform == "win32":
                 self._job.end()
                 self._program.wait()
                 self._note_exit()
-
-        def _wait(self) -> None:
-            self._program.wait()
-            try:
-                self._loop.call_soon_threadsafe(self._note_exit)
-            except RuntimeError:  # the loop is closed: nobody asks any more
-                return
 
         def _note_exit(self) -> None:
             if not self.has_exited:

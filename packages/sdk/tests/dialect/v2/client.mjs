@@ -51,7 +51,9 @@ function told() {
   return {
     kinds: [...new Set(updates.map((update) => update.sessionUpdate))].sort(),
     states: of("state_update").map((update) => update.stopReason ?? update.state),
-    user: of("user_message").map((update) => [update.messageId, update.content[0].text]),
+    user: of("user_message")
+      .filter((update) => update.content.length > 0) // a replay empties it first
+      .map((update) => [update.messageId, update.content[0].text]),
     replayed: texts("user_message_chunk"),
     text: texts("agent_message_chunk").join(""),
     tools: [...new Set(Object.values(tools))].sort(),

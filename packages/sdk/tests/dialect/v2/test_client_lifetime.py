@@ -19,8 +19,8 @@ def prompt(play: Play, request_id: Any = 5) -> Outs:
     return play.asks(request_id, "session/prompt", sessionId="s", prompt=[TEXT])
 
 
-def say(play: Play, kind: str = "agent_message_chunk") -> Outs:
-    return play.tells(kind, content=TEXT)
+def say(play: Play, kind: str = "agent_message_chunk", **more: Any) -> Outs:
+    return play.tells(kind, content=TEXT, **more)
 
 
 def resume(play: Play, request_id: Any = 8, **more: Any) -> Outs:
@@ -46,10 +46,26 @@ def test_a_replay_from_the_start_is_what_v1_calls_a_load() -> None:
         "cwd": "/home/ann",
         "mcpServers": [{"name": "m", "command": "/m", "args": [], "env": []}],
     }
-    assert shown(say(play, "user_message_chunk")) == ["user_message_chunk"]
-    assert shown(say(play)) == ["agent_message_chunk"]
+    assert shown(say(play, "user_message_chunk")) == ["user_message", "user_message_chunk"]
+    assert shown(say(play)) == ["agent_message", "agent_message_chunk"]
     assert shown(play.answers(8, modes=MODES)) == ["idle", "answer 8"]
     assert [option["configId"] for option in play.to_client[-1].result["configOptions"]] == ["mode"]
+
+
+def test_each_replay_empties_a_message_once_before_its_chunks() -> None:
+    # v2, session setup: a client that has the message already would append to it.
+    play = begun()
+    for number in (8, 9):
+        resume(play, number, replayFrom=START)
+        first = [update_of(message) for _, message in say(play, "user_message_chunk", messageId="m")]
+        assert [(update["sessionUpdate"], update["messageId"]) for update in first] == [
+            ("user_message", "m"),
+            ("user_message_chunk", "m"),
+        ]
+        assert first[0]["content"] == []
+        assert shown(say(play, "user_message_chunk", messageId="m")) == ["user_message_chunk"]
+        play.answers(number)
+    assert shown(say(play, "agent_message_chunk", messageId="n")) == ["agent_message_chunk"]
 
 
 def test_a_resume_without_replay_is_a_resume() -> None:
@@ -117,7 +133,7 @@ def test_a_prompt_during_a_load_waits_for_it() -> None:
     play = begun()
     resume(play, replayFrom=START)
     assert prompt(play) == []
-    assert shown(say(play)) == ["agent_message_chunk"]
+    assert shown(say(play)) == ["agent_message", "agent_message_chunk"]
     assert shown(play.answers(8), "inside") == ["session/prompt"]
 
 
@@ -201,7 +217,7 @@ def test_a_closed_session_can_be_resumed() -> None:
     close(play)
     play.answers(9)
     resume(play, replayFrom=START)
-    assert shown(say(play)) == ["agent_message_chunk"]
+    assert shown(say(play)) == ["agent_message", "agent_message_chunk"]
     play.answers(8)
     assert shown(prompt(play), "inside") == ["session/prompt"]
 

@@ -28,7 +28,7 @@ from dragoman.dialect.acpex.tools import to_json, write_call, write_result
 from dragoman.dialect.acpex.turn import original_content, write_end
 from dragoman.dialect.acpex.updates import STEP, read_one
 from dragoman.dialect.ledger import LedgerNote, Note, ignore_note
-from dragoman.dialect.message import Object, as_list, as_object, as_text
+from dragoman.dialect.message import Object, as_list, as_object, as_text, without
 from dragoman.dialect.originals import drop_original
 
 ROLES = {"agent_message_chunk": "assistant", "user_message_chunk": "user"}
@@ -138,10 +138,6 @@ def note_others(offers: Object, names: tuple[str, ...], phrase: LedgerNote, note
     """Say so if something is offered that the form has no name for."""
     if any(value for name, value in offers.items() if name not in names):
         note(phrase)
-
-
-def without(fields: Object, *names: str) -> Object:
-    return {name: value for name, value in fields.items() if name not in names}
 
 
 def _words(entry: Object) -> dict[str, str]:

@@ -16,12 +16,12 @@ from dragoman.dialect.acpex.ledger_notes import (
     CLIENT_INFO,
     OTHER_KIND,
 )
-from dragoman.dialect.acpex.overview import CARRIED, note_others, without
+from dragoman.dialect.acpex.overview import CARRIED, note_others
 from dragoman.dialect.acpex.turn import write_end
 from dragoman.dialect.acpex.typed_updates import TYPES, write_typed
 from dragoman.dialect.acpex.updates import CHUNKS, read_one
 from dragoman.dialect.ledger import Note, ignore_note
-from dragoman.dialect.message import Object, as_list, as_object, as_text
+from dragoman.dialect.message import Object, as_list, as_object, as_text, without
 from dragoman.dialect.originals import drop_original
 
 

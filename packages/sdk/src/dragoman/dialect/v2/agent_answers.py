@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
-from dragoman.dialect.message import Id, Json, Message, Object, answer, as_list, as_object, refusal
-from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, without
+from dragoman.dialect.message import Id, Json, Message, Object, answer, as_list, as_object, refusal, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting
 from dragoman.wire.codes import INTERNAL_ERROR, VERSION_UNSUPPORTED
 
 

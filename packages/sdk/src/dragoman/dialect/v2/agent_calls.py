@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import binascii
 
-from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, without
 from dragoman.dialect.shown_terminal import ShownTerminal, exit_text
-from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, patched_meta, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, patched_meta
 from dragoman.dialect.v2.to_v1.tool_calls import changes, contents, fallback_title, terminals
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from msgspec import Struct, UnsetType
 
-from dragoman.dialect.message import Id, Message, Object, as_list, as_object, as_text, refusal
-from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, without
+from dragoman.dialect.message import Id, Message, Object, as_list, as_object, as_text, refusal, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting
 from dragoman.wire.codes import INVALID_REQUEST
 
 VERSION = 2

@@ -6,9 +6,9 @@ message that says what its chunks said is silent, one that says more adds the re
 
 from __future__ import annotations
 
-from dragoman.dialect.message import Object, as_object, as_text
+from dragoman.dialect.message import Object, as_object, as_text, without
 from dragoman.dialect.v2.to_v1.content import block, blocks
-from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits
 
 WHOLE = {
     "user_message": "user_message_chunk",

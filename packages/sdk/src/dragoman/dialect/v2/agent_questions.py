@@ -19,12 +19,13 @@ from dragoman.dialect.message import (
     as_text,
     refusal,
     with_params,
+    without,
 )
 from dragoman.dialect.permission import CANCELLED
 from dragoman.dialect.v2.agent_requests import ForwardedRequests
 from dragoman.dialect.v2.agent_session import V2AgentSessions, update_messages
 from dragoman.dialect.v2.to_v1 import permission
-from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits
 from dragoman.dialect.v2.to_v1.permission import form
 from dragoman.wire.codes import INVALID_PARAMS
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dragoman.dialect.edge import Out
-from dragoman.dialect.message import Json, Message, Object, as_object, as_text, notification
+from dragoman.dialect.message import Json, Message, Object, as_object, as_text, notification, without
 from dragoman.dialect.v2.agent_calls import V2AgentToolCalls
 from dragoman.dialect.v2.agent_handshake import ClientAbilities
 from dragoman.dialect.v2.agent_messages import CHUNKS, WHOLE, Messages
@@ -17,7 +17,7 @@ from dragoman.dialect.v2.agent_turns import V2AgentTurns
 from dragoman.dialect.v2.to_v1 import config
 from dragoman.dialect.v2.to_v1.config import commands
 from dragoman.dialect.v2.to_v1.content import block, blocks
-from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, patched_meta, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, patched_meta
 
 _TEXT_OR_NONE = (str, type(None))
 _SUBAGENTS = ("subagent_update", "session_message", "session_message_chunk")

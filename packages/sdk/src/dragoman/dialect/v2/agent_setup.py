@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dragoman.dialect.message import Json, Object, as_list, as_object
-from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, without
+from dragoman.dialect.message import Json, Object, as_list, as_object, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits
 
 
 class SetupRefused(Exception):

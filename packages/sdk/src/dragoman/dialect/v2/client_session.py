@@ -73,6 +73,8 @@ class V2ClientSession:
         self._messages = MessageIds(ids)
         self._state = "idle"
         self._terminals: set[str] = set()
+        self._replayed: set[tuple[str, str]] = set()
+        """Messages of the replay that is being shown, by kind and id."""
         self._swallow_late = False
 
     def begin(
@@ -160,6 +162,7 @@ class V2ClientSession:
         self._messages.interrupt()
         self.is_closed = False
         self.loading = "swallowed" if swallow else "shown"
+        self._replayed.clear()
         self._swallow_late = swallow
 
     def on_load(self) -> None:
@@ -220,8 +223,17 @@ class V2ClientSession:
         if content is None or (kind == "user_message_chunk" and self._is_echo(fields.get("content"))):
             return []
         message_id = self._messages.of(kind, fields.get("messageId"), self.writer)
-        chunk: Object = {"sessionUpdate": kind, "messageId": message_id, "content": content}
-        return [{**chunk, "_meta": fields["_meta"]} if is_object(fields.get("_meta")) else chunk]
+        chunk: Object = {
+            "sessionUpdate": kind,
+            "messageId": message_id,
+            "content": content,
+            **({"_meta": fields["_meta"]} if is_object(fields.get("_meta")) else {}),
+        }
+        if self.loading != "shown" or (kind, message_id) in self._replayed:
+            return [chunk]
+        # A client that has the message already would append to it: a replay in chunks empties it first.
+        self._replayed.add((kind, message_id))
+        return [{"sessionUpdate": kind.removesuffix("_chunk"), "messageId": message_id, "content": []}, chunk]
 
     def _is_echo(self, content: Json) -> bool:
         """Whether an agent repeats the prompt, which the client has seen acknowledged."""

@@ -10,8 +10,8 @@ take what they do not know for a process to start.
 
 from __future__ import annotations
 
-from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, rename_members
-from dragoman.dialect.v2.to_v1.fields import Kinds, LossReporter, fits, fitting, without
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, rename_members, without
+from dragoman.dialect.v2.to_v1.fields import Kinds, LossReporter, fits, fitting
 
 _TEXT_OR_NONE = (str, type(None))
 _COMMON: Kinds = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
-from dragoman.dialect.v2.to_v1.fields import Kinds, LossReporter, fits, fitting, with_originals, without
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, without
+from dragoman.dialect.v2.to_v1.fields import Kinds, LossReporter, fits, fitting, with_originals
 
 _NEEDED: dict[str, Kinds] = {
     "text": {"text": str},

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from dragoman.dialect.message import Json, Object
+from dragoman.dialect.message import Json, Object, without
 from dragoman.dialect.originals import keep
 
 NAME = "v2"
@@ -22,10 +22,6 @@ class LossReporter(Protocol):
 
     def note_loss(self, what: str, action: str) -> None: ...
     def note_repair(self, what: str, action: str) -> None: ...
-
-
-def without(fields: Object, *names: str) -> Object:
-    return {name: value for name, value in fields.items() if name not in names}
 
 
 def with_originals(fields: Object, original: Object) -> Object:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, without
 from dragoman.dialect.permission import CANCELLED
-from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits
 from dragoman.schema.v1.elicitation import STRING_FORMATS
 from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
 

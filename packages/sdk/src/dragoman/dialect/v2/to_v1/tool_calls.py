@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, without
 from dragoman.dialect.v2.to_v1.content import block
 from dragoman.dialect.v2.to_v1.diffs import diff, paths
-from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, with_originals, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, with_originals
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
 
 TerminalTextOf = Callable[[str], str]
