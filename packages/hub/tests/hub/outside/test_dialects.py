@@ -60,13 +60,17 @@ INFO = {"name": "test", "version": "1"}
 
 def known(one: Talker) -> str:
     """What the agent has said, as far as this client knows."""
-    texts = []
+    texts: dict[str, str] = {}
     for message in one.heard:
         update = (message.get("params") or {}).get("update") or {}
         kind = update.get("sessionUpdate") or update.get("@type") or ""
-        if kind.startswith("agent_message"):
-            texts.append(update["text"] if "text" in update else update["content"]["text"])
-    return "".join(texts)
+        message_id = update.get("messageId", "")
+        if kind == "agent_message":  # of version 2: the whole message, instead of what there was
+            texts[message_id] = "".join(block["text"] for block in update["content"])
+        elif kind.startswith("agent_message"):
+            text = update["text"] if "text" in update else update["content"]["text"]
+            texts[message_id] = texts.get(message_id, "") + text
+    return "".join(texts.values())
 
 
 class Reader:
