@@ -99,7 +99,7 @@ def _explain_one(requirement: Requirement) -> None:
     say(f"  source   {requirement.source}{_pages(requirement.source)}")
     say(f"  page     {requirement.page}")
     say(f"  shows    {requirement.observe}")
-    for ident in kit_ids(requirement.id):
+    for ident in (*kit_ids(requirement.id), *kit_ids(requirement.id, version=2)):
         note = JUDGED_OTHERWISE.get(ident)
         say(f"  kit      {ident} of the official test kit{f': {note}' if note else ''}")
     for name in dict.fromkeys(rule.name for rule in rules):
