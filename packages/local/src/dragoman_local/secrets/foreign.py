@@ -14,13 +14,13 @@ WORDS = (
     *("비밀번호", "clave", "schlüssel"),
 )
 
-# As they are, as UTF-8 that was read as Latin-1, and as JSON may write them.
 _SPELLINGS = {
     spelling.lower()
     for small in WORDS
     for word in (small, small.capitalize())
     for spelling in (word, word.encode().decode("latin-1"), json.dumps(word)[1:-1])
 }
+"""As they are, as UTF-8 that was read as Latin-1, and as JSON may write them."""
 _HINT = re.compile("|".join(map(re.escape, sorted(_SPELLINGS))))
 _ASCII_HINT, _FRENCH = re.compile("w(?:ort|oord)"), re.compile("mot[ _]de")
 _ASCII_WORDS = ("senha", "heslo", "clave", "contrasena")

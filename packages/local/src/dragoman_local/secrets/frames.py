@@ -15,8 +15,8 @@ import msgspec
 from dragoman_local.secrets.names import REDACTED, is_telling
 from dragoman_local.secrets.search import hint_places, redact
 
-# Names of lists or tables whose values are never stored, whatever they are called.
 PAIRS = frozenset({"env", "headers", "environment", "httpheaders", "dragomancredentials"})
+"""Names of lists or tables whose values are never stored, whatever they are called."""
 
 _ENDS = "|".join(f'(?<=(?i:{end})")' for end in ("env", "headers", "environment", "credentials", '"value'))
 _PAIR_END = re.compile(f'"(?:{_ENDS})', re.ASCII)

@@ -25,8 +25,8 @@ from dragoman_local.secrets.names import (
 
 LONGEST_NAME = 64
 LONGEST_VALUE = 4096
-# So much of a line before a name is looked at.
 LONGEST_HEAD = 200
+"""So much of a line before a name is looked at."""
 
 SPACE = r"(?:[ \t]|\\+t)"
 BREAK = r"(?:[ \t\r\n]|\\+[nrt])"
@@ -68,7 +68,6 @@ _FOLLOW = (
     r")"
 )
 
-# What telling names have in them; each of these is searched for by itself. The last three need an `=`.
 STEMS = (
     "pass",
     "pw",
@@ -84,6 +83,7 @@ STEMS = (
     "sessid",
     "code=",
 )
+"""What telling names have in them; each of these is searched for by itself. The last three need an `=`."""
 
 _SCHEME = re.compile(
     r"(?:bearer|basic|digest|token|api-?key|negotiate|ntlm|aws4-hmac-sha256|hawk|oauth|geniekey|key|splunk|bot|jwt"
@@ -97,8 +97,8 @@ _BARE = re.compile(r"(?:[^\s\"'`\\;&|,<>(){}\[\]]++|\\/){1,64}+")
 _BARE_SETTING = re.compile(r"[^;\s\"'`\\]+")
 _BARE_QUERY = re.compile(r"(?:[^\s\"'`\\&#<>;)\]]++|\\/){1,64}+")
 _LINE = re.compile(r"[^\r\n\"'`\\<>]+")
-# None of them stands before `password=…` in logs and commands.
 _CODE_SIGNS = re.compile(r"[(){}\[\]<>;+]|\b(?:let|var|const|if|def|my|local|final)\b", re.ASCII)
+"""None of them stands before `password=…` in logs and commands."""
 
 _LAST_SETTING = re.compile(r"[\w ]+=[^;=\n]*;[ \t]*$")
 _BLOCK = re.compile(
@@ -201,8 +201,8 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
 
 
 _QUOTES = re.compile(r"""(\\*)(["'`])""")
-# What data have behind such names that is no secret: a word, words, a dotted name.
 _LABEL = re.compile(r"[^\W\d]*|.*\s.*|[.:/]?[\w-]+(?:[.:/][\w-]+)+|[a-zA-Z]+(?:[-_][a-zA-Z]+)+")
+"""What data have behind such names that is no secret: a word, words, a dotted name."""
 _CALL_END = re.compile(rf"{QUOTE}{SPACE}{{0,4}}\)")
 
 
@@ -342,8 +342,8 @@ def _bare_value(
         yield at, at + len(word)
 
 
-# One word comes, and then the line is over.
 _ENDS_LINE = re.compile(r"[^\s\"'`,;{}()\[\]\\]+[ \t\r]*(?:\n|\\n|\Z|#)")
+"""One word comes, and then the line is over."""
 _TYPES = frozenset(
     {"String", "Str", "Text", "Any", "Optional", "Buffer", "Bytes", "Char", "Vec", "Data", "NSString"}
 )

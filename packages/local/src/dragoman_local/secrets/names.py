@@ -10,8 +10,8 @@ from enum import IntEnum
 
 REDACTED = "[redacted]"
 
-# By so many of its first characters a value is judged.
 LONGEST_LOOK = 256
+"""By so many of its first characters a value is judged."""
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -43,7 +43,6 @@ _ENDS = tuple(
 _NO_PASSWORDS = _words(
     "bypass compass trespass surpass encompass overpass underpass lastpass keepass sshpass"
 )
-# What stands before `key` where it is a secret. `primary`, `cache` and `public` keys are none.
 _KEY_OWNERS = _words(
     """
     access account admin aes api app auth authorization cipher client consumer cookie crypto data
@@ -52,8 +51,8 @@ _KEY_OWNERS = _words(
     signature signing ssh storage subscription symmetric unseal vault wallet webhook wpa write
     """
 )
+"""What stands before `key` where it is a secret. `primary`, `cache` and `public` keys are none."""
 
-# Behind a telling word these say that something about the secret is meant, and not the secret.
 _NOT_AFTER = _words(
     """
     age agent alg algo algorithm and arg args arn at attr attribute audience backend bits budget builder
@@ -73,6 +72,7 @@ _NOT_AFTER = _words(
     version view was
     """
 )
+"""Behind a telling word these say that something about the secret is meant, and not the secret."""
 
 _NOT_BEFORE = _words(
     """
@@ -88,12 +88,12 @@ _NOT_BEFORE = _words(
 class Doubt(IntEnum):
     """How much a value must look like a secret, by how sure its name and its place are."""
 
-    # Any value counts, but for a placeholder and a reference.
     NONE = 0
-    # One word that is no word of code.
+    """Any value counts, but for a placeholder and a reference."""
     WORD = 1
-    # Letters with digits or signs, as no ordinary word has.
+    """One word that is no word of code."""
     RANDOM = 2
+    """Letters with digits or signs, as no ordinary word has."""
 
 
 @functools.lru_cache(4096)

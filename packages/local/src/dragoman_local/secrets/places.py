@@ -53,7 +53,6 @@ def _option(option: str, *, program: str = r"[\w-]*", gap: str = "+", value: str
 
 _OPTION = re.compile(r"""-(?:(?:(?<=[\s"'`,(\[-]-)|(?<=\\[nrt]-))[anpsuwx]|u(?=ser)|s(?=ecurestring))""")
 
-# By an option or a stem of the text: a word with which a place begins, and the place with its secret.
 _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "-u": (
         ("curl", _option("(?:-u|--user|--proxy-user|-U)", gap="*=?", value=_LOGIN_PAIR)),
@@ -127,17 +126,17 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "pw": (("userpwd", rf"userpwd['\"]?\s*(?:,|=>)\s*{QUOTE}[^\s:\"'`\\]{{1,64}}:(?P<secret>[^\"'`\\\n]+)"),),
 }
+"""By an option or a stem of the text: a word with which a place begins, and the place with its secret."""
 
-# The same, with a name that must be a telling one.
 _NAMED_PLACES: tuple[tuple[str, str], ...] = (
     ("from-literal", rf"from-literal(?:=|{SPACE}+)(?:{QUOTE})?(?P<name>[\w.-]+)={_WORD}"),
     (" set ", rf"(?:(?<=config)|(?<=configure)) set {SPACE}*(?P<name>[\w.:/@-]+)(?:{SPACE}+|=){_VALUE}"),
     ("env ", rf"(?-i:(?<![A-Z_])ENV){SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]+)"),
 )
+"""The same, with a name that must be a telling one."""
 
 _MANY_WORDS = r"(?P<secret>[a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23})\b"
 
-# The same by a sign of the text. One sign is looked for in no time.
 _OTHER_PLACES: tuple[tuple[str, str, str], ...] = (
     ("_", " add_user ", rf" add_user {SPACE}*\S+{SPACE}+{_VALUE}"),
     ("@", "sqlplus ", r"sqlplus +[\w.$]+/(?P<secret>[^\s@\"']+)@"),
@@ -160,6 +159,7 @@ _OTHER_PLACES: tuple[tuple[str, str, str], ...] = (
     ("/", "hook", r"hook[\w./-]{0,60}/(?P<secret>(?=[A-Za-z/-]{0,40}\d)[\w/-]{16,200})"),
     ("/", "net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\]{{6,99}})(?= |$)"),
 )
+"""The same by a sign of the text. One sign is looked for in no time."""
 
 _LOGIN_CALL = rf"(?=\s{{0,9}}{QUOTE})(?:\s*{QUOTE}[^\"'`\\\n]{{0,99}}{QUOTE}\s*,)?\s*{_TWO_WORDS}".replace(
     "secret", "second"
@@ -175,7 +175,6 @@ _HEADS = {
     ),
 }
 
-# The same, with a sign in them that is quicker to look for than any word.
 _SIGN_PLACES: tuple[tuple[str, re.Pattern[str]], ...] = (
     # .pgpass; user:password@tcp(…)
     (
@@ -190,6 +189,7 @@ _SIGN_PLACES: tuple[tuple[str, re.Pattern[str]], ...] = (
     # login("user", "…"), new PDO("address", "user", "…"), auth=("user", "…"), auth: ["user", "…"]
     ("(", re.compile(rf"\({_LOGIN_CALL}", re.IGNORECASE)),
 )
+"""The same, with a sign in them that is quicker to look for than any word."""
 
 
 @functools.cache
@@ -225,8 +225,8 @@ def command_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[i
 
 
 _DASHES = r"-(?:(?<![A-Za-z0-9_-]-)|(?<=\\[nrt]-))-?"
-# An option, if its value comes; also if that is the next string of a list.
 FLAG_NAME = re.compile(_DASHES + r"([a-z][\w.-]{0,60}+)(?=[=\s\"'`\\]|\Z)", re.ASCII | re.IGNORECASE)
+"""An option, if its value comes; also if that is the next string of a list."""
 
 FLAG = re.compile(
     _DASHES + r"(?P<name>[a-z][\w.-]{0,60}+)"

@@ -32,8 +32,8 @@ from dragoman_local.secrets.places import (
 )
 from dragoman_local.secrets.shapes import BEGIN, SHAPES, KnownShape
 
-# How often a text is searched again after something was taken out: what is left may make a new secret.
 ROUNDS = 8
+"""How often a text is searched again after something was taken out: what is left may make a new secret."""
 
 
 class SecretSpan(NamedTuple):
@@ -44,19 +44,19 @@ class SecretSpan(NamedTuple):
     kind: str
 
 
-# No secret that is known by its looks is shorter.
 LEAST = 16
+"""No secret that is known by its looks is shorter."""
 
 _RUN = b"a" * LEAST
 _RUN_TABLE, _WIDE_TABLE = (
     bytes(97 if code < 128 and (chr(code).isalnum() or chr(code) in signs) else 32 for code in range(256))
     for signs in ("_-+/", "_-+/.~:$=,@%")
 )
-# Words that are joined, a date, a UUID: names and paths of code.
 _PLAIN_RUN = re.compile(
     r"(?:(?:[A-Za-z]{0,15}+[_+/-]++)*+[A-Za-z]{0,15}+|[a-z]{0,15}+(?:[A-Z]{1,5}[a-z]{1,14}+)*+[A-Z]{0,4}+"
     r"|[\d_+/-]*+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z"
 )
+"""Words that are joined, a date, a UUID: names and paths of code."""
 
 _CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$", re.ASCII)
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
@@ -65,12 +65,12 @@ _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 class _Words(NamedTuple):
     """The words of all shapes, and how they are looked for."""
 
-    # The first letters of a word with which a secret begins, where one may begin.
     begin: re.Pattern[str]
-    # Those words by their first letters.
+    """The first letters of a word with which a secret begins, where one may begin."""
     outer: dict[str, list[str]]
-    # A word within a secret.
+    """Those words by their first letters."""
     inner: re.Pattern[str]
+    """A word within a secret."""
     shapes: dict[str, list[KnownShape]]
 
 
@@ -207,14 +207,13 @@ def redact_file(text: str, *, name: str) -> str:
 
 
 _KEY_KIND = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-# A private key from its first line to its last; without an end, all lines that can be part of a key.
-# A private key from its first line to its last; without an end, all lines that can be part of a key.
 _KEY_BLOCK = re.compile(
     rf"(?P<secret>-{{4,5}} ?BEGIN {_KEY_KIND}(?:(?:[^-]|-(?!---)){{0,40000}}-{{4,5}} ?END {_KEY_KIND}"
     r"|(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+"
     r"(?:(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+(?=[ \t]*(?:[\r\n\"'`\\]|\Z)))*))",
     re.ASCII,
 )
+"""A private key from its first line to its last; without an end, all lines that can be part of a key."""
 
 
 _PUTTY_KEY = re.compile(

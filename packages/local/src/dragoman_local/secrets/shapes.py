@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# Where a word begins, also behind a character that JSON writes as an escape with letters, such as `\n`.
 BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
+"""Where a word begins, also behind a character that JSON writes as an escape with letters, such as `\n`."""
 
 
 class KnownShape:
@@ -38,8 +38,8 @@ class KnownShape:
                 yield match.span(group)
 
 
-# Alphabets of keys: any letter, hexadecimal digits, with dashes, base64.
 _W, _H, _D, _B = "[A-Za-z0-9]", "[a-fA-F0-9]", "[A-Za-z0-9_-]", "[A-Za-z0-9+/]"
+"""Alphabets of keys: any letter, hexadecimal digits, with dashes, base64."""
 _END = "(?![A-Za-z0-9])"
 
 _PREFIXES: tuple[tuple[str, str, str], ...] = (
@@ -209,7 +209,6 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
 
 _CHAR = r"(?<![A-Za-z0-9_.~-])"
 
-# Every row. Of most, the word is the prefix.
 SHAPES: tuple[KnownShape, ...] = (
     *(
         KnownShape(kind, word, rest, before="" if word[0] in "./-$" else BEGIN)
@@ -229,3 +228,4 @@ SHAPES: tuple[KnownShape, ...] = (
         for word in ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT")
     ),
 )
+"""Every row. Of most, the word is the prefix."""
