@@ -27,7 +27,7 @@ def texts_of(name: str) -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("strangers.jsonl", 0.92), ("held_out.jsonl", 0.89), ("fresh.jsonl", 0.98)]
+    ("name", "least"), [("strangers.jsonl", 0.95), ("held_out.jsonl", 0.93), ("fresh.jsonl", 0.99)]
 )
 def test_secrets_that_can_be_known_by_their_looks_are_hidden(name: str, least: float) -> None:
     texts = texts_of(name)

@@ -93,8 +93,25 @@ HIDDEN = [
     "ENV API_TOKEN {}",
     "ARG NPM_TOKEN={}",
     "apiVersion: v1\nkind: Secret\ndata:\n  some.file: {}\n",
-    # prose
+    # commands that read a secret from their input
+    "echo {} | docker login -u ci --password-stdin",
+    "sudo -S <<< '{}'",
+    "helm upgrade x . --set postgresql.auth.password={} --set a=b",
+    # markup whose name is an attribute or an element of its own
+    '<property name="hibernate.connection.password">{}</property>',
+    "<property><name>ConnectionPassword</name><value>{}</value></property>",
+    '<meta-data android:name="API_KEY" android:value="{}"/>',
+    # keys of signatures, fallbacks, assignments of other languages
+    "jwt.sign(payload, '{}')",
+    "crypto.createHmac('sha256', '{}')",
+    "getenv('DB_PASSWORD') ?: '{}'",
+    'dbpass <- "{}"',
+    # prose and logs
     "The password is {}, do not lose it.",
+    "the password for the database is {}",
+    "root password set to {}",
+    "use password {} to log in",
+    "level=debug user=ann secret={} ip=10.0.0.8",
 ]
 
 
@@ -111,7 +128,18 @@ def test_a_value_behind_a_telling_name_is_hidden(text: str) -> None:
         assert SECRET.encode() not in redact_frame(quoted)
 
 
+LETTERS = "".join(("qXrTk", "WzPdN", "hVbGm", "LsFjC", "yRtKx", "QwBnZ"))
+
+
+@every("text", ["X-Api-Key: {}", 'token = "{}"', "Authorization: Bearer {}", "--api-key {}", "NPM_TOKEN: {}"])
+def test_letters_in_an_order_that_no_words_have_are_a_secret(text: str) -> None:
+    assert LETTERS not in redact(text.format(LETTERS))
+
+
 STAYS = [
+    'secret = "httpsProxyHandler"',
+    "token: MyHttpsTokenHandlerFactory",
+    "password xxx for the example",
     "password = ${DB_PASSWORD}",
     "password: $DB_PASSWORD",
     "password=<your password>",

@@ -44,10 +44,8 @@ FEW = 4
 def redact(frame: bytes) -> bytes:
     """The frame without what is known to be secret; the same object if there is nothing."""
     head = frame[: frame.rfind(VALUE, 0, LONGEST_HEAD) + len(VALUE)]
-    if _comes_again(head) and head.endswith(VALUE) and _is_plain_head(head):
-        suspect_part = b'"' + frame[len(head) :]
-    else:
-        suspect_part = frame
+    is_known = _comes_again(head) and head.endswith(VALUE) and _is_plain_head(head)
+    suspect_part = b'"' + frame[len(head) :] if is_known else frame
     return redact_suspect(frame) if has_frame_hint(suspect_part) else frame
 
 

@@ -39,12 +39,8 @@ class StreamFacts:
             return {}
         if not isinstance(message, dict):
             return {}
-        if entry.direction == "note":
-            facts = self._read_note(message)
-        elif entry.direction == "to_agent":
-            facts = self._read_to_agent(message)
-        else:
-            facts = self._read_to_client(message)
+        readers = {"note": self._read_note, "to_agent": self._read_to_agent}
+        facts = readers.get(entry.direction, self._read_to_client)(message)
         changes = {name: value for name, value in facts.items() if value and self._facts.get(name) != value}
         self._facts |= changes
         return changes

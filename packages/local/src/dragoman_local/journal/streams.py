@@ -145,10 +145,11 @@ def _advance(
             raise StreamMoved(stream, after, old_info.last)
         update_time = old_info.updated if is_quiet else now
         info = replace(old_info, last=old_info.last + count, updated=update_time)
-        if number is None or seal is not None:
-            end = write_stream(connection, number, info, seal=seal)
-        else:
-            end = move_stream(connection, number, info)
+        end = (
+            write_stream(connection, number, info, seal=seal)
+            if number is None or seal is not None
+            else move_stream(connection, number, info)
+        )
     assert end is not None
     if ends is not None:
         _remember_end(ends, stream, end)

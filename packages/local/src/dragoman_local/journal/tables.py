@@ -224,10 +224,9 @@ def move_stream(
         connection.execute(MOVE, values)
         return StreamEnd(number, info, row_sum, is_moved=True)
     before = (old_end.info.updated, old_end.info.last, old_end.sum)
-    if info.updated == old_end.info.updated:
-        cursor = connection.execute(MOVE_WITHIN_SECOND, (*values[1:], *before))
-    else:
-        cursor = connection.execute(MOVE_KNOWN, (*values, *before))
+    is_same_second = info.updated == old_end.info.updated
+    move, row = (MOVE_WITHIN_SECOND, values[1:]) if is_same_second else (MOVE_KNOWN, values)
+    cursor = connection.execute(move, (*row, *before))
     return StreamEnd(number, info, row_sum, is_moved=True) if cursor.rowcount else None
 
 

@@ -67,9 +67,7 @@ def _hide(value: object) -> object:
         if "value" in value and any(is_telling(str(value.get(name, ""))) for name in ("name", "key")):
             fields["value"] = REDACTED if isinstance(value["value"], str) else fields["value"]
         return fields
-    if isinstance(value, list):
-        return _hide_options([_hide(item) for item in value])
-    return value
+    return _hide_options([_hide(item) for item in value]) if isinstance(value, list) else value
 
 
 def _hide_options(items: list[object]) -> list[object]:
@@ -95,9 +93,8 @@ def _hide_login(message: object) -> object:
 def _hide_named(name: str, value: object) -> object:
     if isinstance(value, str) and value and is_telling(name):
         return REDACTED
-    if "".join(filter(str.isalnum, name)).lower() in PAIRS:
-        return _hide_pairs(value)
-    return _hide(value)
+    is_pairs = "".join(filter(str.isalnum, name)).lower() in PAIRS
+    return _hide_pairs(value) if is_pairs else _hide(value)
 
 
 def _hide_pairs(value: object) -> object:

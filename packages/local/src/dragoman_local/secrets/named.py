@@ -28,12 +28,15 @@ LONGEST_VALUE = 4096
 LONGEST_HEAD = 200
 """So much of a line before a name is looked at."""
 
-SPACE = r"(?:[ \t]|\\+t)"
+SPACE = r"(?:[ \t]|\\+t|(?:\x1b|\\+u001b)\[[\d;]*m)"
+"""Colours of a terminal are as little of a value as spaces are."""
 BREAK = r"(?:[ \t\r\n]|\\+[nrt])"
 QUOTE = r"""\\*["'`]"""
 _WRAPPED = (
     r"(?:(?:new +)?(?:[\w.]{0,30}secret_?str(?:ing)?|string(?:::from)?|str|bytes|buffer\.from|\[\]byte"
-    rf"|some|ok|textencoder\(\)\.encode)\({SPACE}{{0,4}})?[bru]{{0,2}}(?={QUOTE})"
+    rf"|some|ok|textencoder\(\)\.encode)\({SPACE}{{0,4}}"
+    rf"|[\w.:]{{0,40}}(?:env|environ|get|fetch|getproperty|var)\({QUOTE}[\w.:-]{{1,64}}{QUOTE}{SPACE}*,{SPACE}*)?"
+    rf"[*@$]?[brunl]{{0,2}}\#{{0,2}}(?={QUOTE})"
 )
 
 _FOLLOW = (
@@ -43,11 +46,16 @@ _FOLLOW = (
     rf"(?P<pair>(?:{QUOTE})?+{BREAK}{{0,40}}+(?:,|:|:?{SPACE}{{0,2}}\{{)?{BREAK}{{0,40}}+"
     rf"(?:(?:type|description|sensitive|nullable|noecho)\b"
     rf"(?:[^\n\\]|\\+[^n\\]){{0,80}}+{BREAK}{{1,40}}+){{0,3}}"
-    rf"(?:{QUOTE})?+(?:-value{SPACE}|(?:value|default)(?:{QUOTE})?+{SPACE}{{0,20}}+[:=]){SPACE}{{0,4}}+)"
+    rf"(?:{QUOTE})?+(?:-value{SPACE}|(?:\w{{1,12}}:)?(?:value|default)(?:{QUOTE})?+"
+    rf"{SPACE}{{0,20}}+[:=]){SPACE}{{0,4}}+"
+    # name="password" of a form, and its value below
+    rf"|{QUOTE}(?:\r?\n|(?:\\+r)?\\+n){{2}})"
     # password: str = "…", password string = "…", password = "…", "password": "…", password => "…", a || "…"
-    rf"|(?P<sign>(?:{QUOTE})?+[\])*]{{0,2}}+{SPACE}{{0,20}}+(?:"
-    rf":{SPACE}{{0,2}}[&'\w.\[\]<>?| ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
-    rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\|\|?|={{1,3}}(?![=>~])|:(?![:=])|->|→"
+    rf"|(?P<sign>(?:{QUOTE}|[\])*]){{0,4}}+{SPACE}{{0,20}}+(?:"
+    rf":{SPACE}{{0,2}}[&'\w.\[\]<>?|; ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
+    rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\?:|\|\|?|!?={{1,3}}(?![=>~])|:(?![:=])"
+    r"|->|<-|→|â\x86\x92|\\+u2192"
+    r"|\{ get; (?:(?:private )?set|init); \} ="
     r"|\)?\.(?:type|fill|send_?keys|set_?value)\("
     rf")\*{{0,2}}{SPACE}{{0,20}}(?:{BREAK}{{0,30}}+\(?{BREAK}{{0,30}}+(?={QUOTE}))?"
     rf"(?:{_WRAPPED}|<(?:b|code|strong|tt)>)?)"
@@ -56,34 +64,28 @@ _FOLLOW = (
     # setPassword("…"), .password("…")
     rf"|(?P<call>\({SPACE}{{0,4}}+(?={QUOTE}))"
     # the password is …
-    rf"|(?P<said>{SPACE}++(?:is|was|are|ist|lautet|es|est|è|é|to|from|(?:used to|will|should) be)"
-    rf"(?: now| set to)?:?{SPACE}++"
+    rf"|(?P<said>(?: (?:for|of|to|on|at|in|between|del|du|de|der|für)(?: [\w.@'/-]{{1,30}}){{1,4}}?)?"
+    rf"(?:{SPACE}++(?:is|was|are|ist|lautet|es|est|è|é|ã¨|ã©|\\+u00e[89]"
+    r"|to|from|(?:used to|will|should) be)"
+    rf"(?: now| set to)?|(?: was| has been)? (?:set|changed|reset|updated) to):?{SPACE}++"
     rf"(?=\S*[\d!#$%^&*]|{QUOTE}))"
     # password "…", {{password, "…"}}
     rf"|(?P<beside>,?{SPACE}++[bn]?(?={QUOTE}))"
-    # <password type="x">…</password>
-    rf"|(?P<tag>(?: [^<>\n]{{0,200}}+)?+(?:>|&gt;)(?:<!\[cdata\[|<value>)?|</key>{BREAK}{{0,40}}<string>)"
-    # requirepass …, as a line of its own
-    rf"|(?P<line>{SPACE}++(?=[^\s\"'`\\]{{6,128}};?(?:\s|\\+[nr]|\Z|\")))"
+    # <password type="x">…</password>, <entry key="password">…</entry>, <name>password</name><value>…</value>
+    rf"|(?P<tag>(?:{QUOTE})?+(?: [^<>\n]{{0,200}}+)?+(?:>|&gt;){BREAK}{{0,40}}(?:<!\[cdata\[|<value>)?"
+    rf"|</(?:key|name)>{BREAK}{{0,40}}<(?:string|value)>{BREAK}{{0,40}})"
+    # requirepass …
+    rf"|(?P<line>{SPACE}++(?=[^\s\"'`\\\d]{{0,127}}\d)(?=[^\s\"'`\\]{{6,128}};?(?:\s|\\+[nr]|\Z|\")))"
     r")"
 )
 
 STEMS = (
-    "pass",
-    "pw",
-    "secret",
-    "token",
-    "key",
-    "cred",
-    "auth",
-    "cookie",
-    "sig",
-    "otp",
-    "psk",
-    "sessid",
-    "code=",
+    *("pass", "auth", "pw", "secret", "token", "key", "cred"),
+    *("cookie", "sig", "otp", "psk", "sessid", "code=", "_pat="),
 )
-"""What telling names have in them; each of these is searched for by itself. The last three need an `=`."""
+"""What telling names have in them; each of these is searched for by itself. The last four need an `=`, and
+where there are words alone, the first two are enough.
+"""
 
 _SCHEME = re.compile(
     r"(?:bearer|basic|digest|token|api-?key|negotiate|ntlm|aws4-hmac-sha256|hawk|oauth|geniekey|key|splunk|bot|jwt"
@@ -92,14 +94,17 @@ _SCHEME = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _ANY_SCHEME = re.compile(r"[A-Za-z][\w-]{2,30} +(?:auth=)?(?=[^\s\"]{16})(?=[^\s\"]*\d)", re.ASCII)
-_BARE_ENV = re.compile(r"(?:[^\s\"'`\\;]++|;(?![\s\"'`\\]|\Z)|\\/){1,64}+")
-_BARE = re.compile(r"(?:[^\s\"'`\\;&|,<>(){}\[\]]++|\\/){1,64}+")
+_BARE_ENV = re.compile(r"(?:[^\s\x1b\"'`\\;]++|;(?![\s\"'`\\]|\Z)|\\/){1,64}+")
+_BARE = re.compile(r"(?:[^\s\x1b\"'`\\;&|,<>(){}\[\]]++|\\/){1,64}+")
 _BARE_SETTING = re.compile(r"[^;\s\"'`\\]+")
 _BARE_QUERY = re.compile(r"(?:[^\s\"'`\\&#<>;)\]]++|\\/){1,64}+")
 _LINE = re.compile(r"[^\r\n\"'`\\<>]+")
 _CODE_SIGNS = re.compile(r"[(){}\[\]<>;+]|\b(?:let|var|const|if|def|my|local|final)\b", re.ASCII)
 """None of them stands before `password=…` in logs and commands."""
 
+_FIELD_BEFORE = re.compile(r"(?:[\w.-]+=[^\s,;()]+ +|(?<![\w-])--?[a-z][\w-]*[ =]+[\"']?)\Z")
+_FIELD_AFTER = re.compile(r"[^\s,;\"'`()]+ +[\w.-]+=[^\s=]")
+"""`user=ann password=… ip=::1` and `--set password=…`: code has commas between them."""
 _LAST_SETTING = re.compile(r"[\w ]+=[^;=\n]*;[ \t]*$")
 _BLOCK = re.compile(
     r"[|>][+-]?[ \t]*\r?\n(?P<indent>[ \t]+)(?P<secret>[^\r\n]+(?:\r?\n(?P=indent)[^\r\n]+)*)"
@@ -119,9 +124,36 @@ def _follow() -> re.Pattern[str]:
     return re.compile(_FOLLOW, re.ASCII)
 
 
-def stems_of(low: str) -> list[str]:
+_KINDS = bytes(
+    ord(
+        "1"
+        if chr(code).isdigit()
+        else "a"
+        if chr(code).isalpha() or code == 45
+        else "("
+        if code == 40
+        else "!"
+    )
+    if code < 128 and chr(code) not in " \t\r\n.,;:'\"/)?"
+    else 32
+    for code in range(256)
+)
+"""Letters and dashes, digits, brackets, what else prose has none of, and all that parts words."""
+_NUMBERED, _LONGEST_WORD = re.compile("1(?:(?<=a1)|(?=a))"), "a" * 20
+
+
+def signs_of(text: str) -> str:
+    """Of what kinds the characters of a text are; nothing if it is words and numbers alone, as most prose is.
+    Such a text holds at most a password of letters, a phrase or a number: no other name but that of
+    a password leads there.
+    """
+    signs = text.encode("latin-1", "replace").translate(_KINDS).decode("latin-1")
+    return signs if "!" in signs or " -" in text or _LONGEST_WORD in signs or _NUMBERED.search(signs) else ""
+
+
+def stems_of(low: str, signs: str) -> list[str]:
     """The stems that a text has. Without one, it has no telling name."""
-    return [stem for stem in (STEMS if "=" in low else STEMS[:-3]) if stem in low]
+    return [stem for stem in (STEMS if "=" in low else STEMS[:-4] if signs else STEMS[:2]) if stem in low]
 
 
 def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint]:
@@ -139,33 +171,26 @@ def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint
             at = low.find(stem, match.end() if match else at + len(stem))
 
 
+_NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
+
+
 def name_start(low: str, at: int) -> int:
     """Where the name around a place begins."""
-    first, least = at, max(0, at - LONGEST_NAME)
-    while first > least and (
-        low[first - 1] in "_.-" or (low[first - 1].isalnum() and low[first - 1].isascii())
-    ):
-        first -= 1
+    head = low[max(0, at - LONGEST_NAME) : at]
+    first = at - len(head) + len(head.rstrip(_NAME_SIGNS))
     if first and low[first - 1] == "\\" and first < at:
         # The letter of an escape is no letter of the name.
         first += 5 if low[first] == "u" and first + 5 <= at else 1
-    if (
-        first >= 4
-        and low[first - 1] == " "
-        and low[first:at] == ""
-        and low[first - 4 : first] in ("api ", "ess ", "ret ", "ate ")
-    ):
-        return name_start(low, first - 1)  # API key, access key, secret key, private key
-    return first
+    # API key, access key, secret key, private key
+    is_second = first == at and low[max(0, first - 4) : first] in ("api ", "ess ", "ret ", "ate ")
+    return name_start(low, first - 1) if is_second else first
 
 
 def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> bool:
     before = text[start - 1 : start]
-    if match["tag"] is not None and before not in ("<", ":", ">", ";"):
+    if match["tag"] is not None and before not in ("<", ":", ">", ";", '"'):
         return False
-    if match["line"] is not None and not _LINE_HEAD.search(text, max(0, start - 64), start):
-        return False
-    has_sign = match["sign"] is not None or match["tag"] is not None or match["said"] is not None
+    has_sign = any(match[kind] is not None for kind in ("sign", "tag", "said", "pair"))
     if is_telling(name) or (
         has_sign and name.lower() in ("pass", "pw", "psk", "otp", "totp", "_auth", "auth")
     ):
@@ -175,7 +200,12 @@ def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> 
             f"x_{name}"
         )
     is_capital = name.isupper() and match["sign"] is not None
-    return is_capital and name.endswith(("_KEY", "PASS", "_B64")) and len(name) > 4 and "PUBLIC" not in name
+    return (
+        is_capital
+        and name.endswith(("_KEY", "PASS", "_B64", "_PAT"))
+        and len(name) > 4
+        and "PUBLIC" not in name
+    )
 
 
 def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool) -> Iterator[tuple[int, int]]:
@@ -184,7 +214,7 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
         kind = hint.match.lastgroup or ""
         at = hint.match.end()
         if kind == "tag":
-            if text[hint.start - 1 : hint.start] in ("<", ":", ";") or "<string>" in hint.match["tag"]:
+            if text[hint.start - 1 : hint.start] != ">" or hint.match["tag"].startswith("</"):
                 yield from _tag_value(text, at, hint.name)
             continue
         last = name_parts(hint.name)[-1]
@@ -237,37 +267,41 @@ def _quoted_value(
         bare = _BARE.match(text, start)
         end = bare.end() if bare else start
     value = text[start:end].strip()
-    is_call = kind == "call" and not _CALL_END.match(text, end)
-    if is_call or _names_the_name(value, hint.name):
+    is_last = _CALL_END.match(text, end) is not None
+    if (kind == "call" and not is_last) or _names_the_name(value, hint.name):
         return
-    doubt = Doubt.NONE if in_settings else _quoted_doubt(value, hint, kind, quote=quote)
+    doubt = Doubt.NONE if in_settings else _quoted_doubt(value, hint, kind, is_last=is_last)
     if end > start and doubt is not None and looks_secret(value, doubt, is_quoted=True):
         if scheme := _SCHEME.match(text, start, end):
             start = scheme.end()
         yield start, end
 
 
-def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, quote: str) -> Doubt | None:
+def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, is_last: bool) -> Doubt | None:
     """How much a value in quotes must look like a secret, by its name and notation; None if it is none."""
     name, sign = hint.name, hint.match["sign"] or ""
     is_data = sign.lstrip("\\")[:1] in ('"', "'") and ":" in sign
     if is_data and "." in name and value.isalpha():
         return None  # a translation
     if name.lower() in ("_auth", "auth"):
-        return Doubt.NONE if is_login(value) else None
-    is_shell = sign.startswith("=") and name.isupper()
-    is_constant = name.isupper() and (is_data or (kind == "comma" and len(value) >= 32))
-    if is_shell or is_constant or (is_data and "phrase" in name.lower()):
+        return (
+            Doubt.NONE if is_login(value) else Doubt.RANDOM if len(value) >= 20 and value.isalnum() else None
+        )
+    head = hint.match.string[: hint.start].rstrip("\\\"'`#.")[-5:]
+    is_setting = (
+        sign[:1] in ("=", '"', "'", "\\") or head == "$env:" or (kind == "comma" and len(value) >= 32)
+    )
+    if (is_setting and name.isupper()) or (is_data and "phrase" in name.lower()):
         return Doubt.NONE
     if (
         (sign or kind in ("said", "beside"))
-        and "==" not in sign
-        and is_phrase(value)
+        and not ("==" in sign or "!=" in sign)
+        and is_phrase(value, is_sure=name == "psk")
         and not name.endswith("s")
     ):
         return Doubt.NONE
-    is_code = "==" in sign or (kind == "comma" and not name.isupper())
-    if is_code or kind == "said" or (kind == "beside" and quote != "'"):
+    is_item = kind == "comma" and not name.isupper() and not (is_last and head.endswith("("))
+    if is_item or (kind == "said" and value.isalpha() and value.islower()):
         return Doubt.RANDOM
     if is_password(name):
         return Doubt.WORD
@@ -275,15 +309,19 @@ def _quoted_doubt(value: str, hint: NamedHint, kind: str, *, quote: str) -> Doub
 
 
 _LINE_VALUE = re.compile(r"([^\s\"'`\\;]{6,128});?[ \t\r]*(?=\n|\\+[nr]|\Z)")
+_WORD_VALUE = re.compile(
+    r"([^\s\"'`\\;,:()\[\]{}<>|=]{5,127}[^\s\"'`\\;,:()\[\]{}<>|=.])(?=[.,;:]?(?:\s|\\|\Z))"
+)
 _LINE_HEAD = re.compile(
     r"(?:\A|\n|\\[nr]|\")[ \t-]*(?:(?:setenv|user|username|set)[ \t]+(?:[\w.-]+[ \t]+)?)?\Z"
 )
 
 
 def _line_value(text: str, at: int, hint: NamedHint) -> Iterator[tuple[int, int]]:
-    """A name, a space and a value, which are all of a line."""
-    value = _LINE_VALUE.match(text, at)
-    is_value = value and not _names_the_name(value[1], hint.name) and any(map(str.isdigit, value[1]))
+    """A name, a space and a value: all of a line, or within a sentence behind the name of a password."""
+    is_line = _LINE_HEAD.search(text, max(0, hint.start - 64), hint.start)
+    value = (_LINE_VALUE if is_line else _WORD_VALUE).match(text, at)
+    is_value = value and not _names_the_name(value[1], hint.name) and (is_line or is_password(hint.name))
     if value and is_value and looks_secret(value[1], Doubt.RANDOM, is_quoted="_" not in value[1]):
         yield value.span(1)
 
@@ -303,9 +341,12 @@ def _bare_value(
         if kind == "sign" and sign.strip() == ":" and not is_placeholder(block["secret"]):
             yield block.span("secret")
         return
-    if ":" in sign and text[hint.start - 1 : hint.start] == ":":
-        return  # a part of a longer name, such as those of cloud resources
-    if name.lower() in ("_auth", "auth") and not is_login(text[at : at + 200].partition("\n")[0].strip()):
+    before = text[hint.start - 1 : hint.start]
+    is_auth = name.lower() in ("_auth", "auth") and before not in ("?", "&")
+    # Behind a colon it is a part of a longer name, such as those of cloud resources.
+    if (":" in sign and before == ":") or (
+        is_auth and not is_login(text[at : at + 200].partition("\n")[0].strip())
+    ):
         return
     first = max(
         text.rfind("\n", max(0, hint.start - LONGEST_HEAD), hint.start) + 1, hint.start - LONGEST_HEAD
@@ -313,24 +354,26 @@ def _bare_value(
     if kind == "sign" and is_password(name) and text[first : hint.start].strip() in _ALONE:
         line = _LINE.match(text, at, at + LONGEST_HEAD)
         phrase = line[0].partition(" #")[0].rstrip() if line else ""
-        if is_phrase(phrase):
+        if is_phrase(phrase, is_sure=sign == "="):
             yield at, at + len(phrase)
             return
     pattern, doubt = _bare_place(text, at, hint, kind, in_settings=in_settings)
     value = pattern.match(text, at, at + LONGEST_VALUE)
-    if value is None:
-        return
-    if (
-        pattern is _BARE
-        and text[value.end() : value.end() + 1] in ("(", "[", "{")
-        and doubt is not Doubt.NONE
-    ):
+    is_sure = doubt is Doubt.NONE or pattern is not _BARE
+    if value is None or (not is_sure and text[value.end() : value.end() + 1] in ("(", "[", "{")):
         return
     word = value[0].rstrip(".,:;!?)]}") if doubt is not Doubt.NONE else value[0]
     is_plain = (
         (kind == "said" and doubt is Doubt.RANDOM)
         or "|" in sign
-        or (pattern is _BARE_ENV and doubt is Doubt.WORD and word.isalnum() and word not in _TYPES)
+        or (
+            pattern is _BARE_ENV
+            and word not in _TYPES
+            and (
+                sign == "="
+                or (doubt is Doubt.WORD and re.sub("[_.]" if ":" in sign else "", "", word).isalnum())
+            )
+        )
         or (
             is_password(name)
             and not word.isalpha()
@@ -375,13 +418,15 @@ def _bare_place(
     line_start = max(text.rfind("\n", 0, start) + 1, start - LONGEST_HEAD)
     head = text[line_start:start].strip()
     is_alone = head in _ALONE
+    inner_start = max(line_start, *(text.rfind(quote, line_start, start) + 1 for quote in "\"'"))
     if sign == "=":
         if text[start - 1 : start] in ("?", "&"):
             return _BARE_QUERY, Doubt.NONE
         if name.isupper() or name.lower() in ("_auth", "_authtoken", "_password"):
             return (_BARE_ENV if is_alone and head != "env" else _BARE), Doubt.NONE
-        is_plain_line = not _CODE_SIGNS.search(text, line_start, start)
-        if is_password(name) and "." not in name and is_plain_line and text[start - 1 : start] in (" ", ","):
+        is_plain_line = not _CODE_SIGNS.search(text, inner_start, start)
+        is_word = is_plain_line and is_password(name) and "." not in name and text[start - 1] in " ,"
+        if is_word or _FIELD_BEFORE.search(text, line_start, start) or _FIELD_AFTER.match(text, at):
             return _BARE, Doubt.NONE
     if "=" in sign and _LAST_SETTING.search(text, line_start, start):
         return _BARE_SETTING, Doubt.NONE
@@ -390,7 +435,12 @@ def _bare_place(
     if kind == "said":
         return _BARE_ENV, Doubt.RANDOM
     if is_alone and _ENDS_LINE.match(text, at) and ">" not in sign:
-        return _BARE_ENV, Doubt.WORD if is_password(name) else Doubt.RANDOM
+        is_data = (
+            is_password(name)
+            or (name.isupper() and "_" in name)
+            or (sign == "=" and text[start - 1 : start] in ("", "\n"))
+        )
+        return _BARE_ENV, Doubt.WORD if is_data else Doubt.RANDOM
     return _BARE, Doubt.RANDOM
 
 
@@ -436,6 +486,7 @@ def _tag_value(text: str, at: int, name: str) -> Iterator[tuple[int, int]]:
     if end > at and text.startswith(("</", "<!", "<\\/", "]]>", "&lt;/"), end):
         value = text[at:end].strip()
         doubt = Doubt.WORD if is_password(name) else Doubt.RANDOM
-        if value and not _names_the_name(value, name) and looks_secret(value, doubt, is_quoted=True):
+        is_secret = looks_secret(value, doubt, is_quoted=True) or (doubt is Doubt.WORD and is_phrase(value))
+        if value and not _names_the_name(value, name) and is_secret:
             start = text.index(value, at)
             yield start, start + len(value)

@@ -45,10 +45,11 @@ _NO_PASSWORDS = _words(
 )
 _KEY_OWNERS = _words(
     """
-    access account admin aes api app auth authorization cipher client consumer cookie crypto data
-    decryption deploy encrypt encryption functions hmac host ikm ingest integration jwt license live
-    master preshared private psk recovery rest role root routing sas secret server service session shared
-    signature signing ssh storage subscription symmetric unseal vault wallet webhook wpa write
+    access account admin aes algolia anthropic api app auth authorization cipher client consumer cookie
+    crypto data datadog decryption deploy encrypt encryption fcm functions gemini github google hmac host ikm
+    ingest integration jwt license live mailgun maps master openai personal preshared private psk recovery
+    rest role root routing sas secret sendgrid server service session shared signature signing ssh storage
+    stripe subscription symmetric unseal validation vapid vault wallet webhook wpa write
     """
 )
 """What stands before `key` where it is a secret. `primary`, `cache` and `public` keys are none."""
@@ -76,7 +77,7 @@ _NOT_AFTER = _words(
 
 _NOT_BEFORE = _words(
     """
-    abort bearer bos by cancel cancellation class close cls comment completion consume continuation
+    abort bos by cancel cancellation class close cls comment completion consume continuation
     count current cursor eos expected first function has high input invalid is keyword last lexer low
     mask match max method min missing multi n next no non num open operator output pad page parser peek
     prev previous progress prompt public punctuation sep single special stop string sub sync syntax
@@ -121,22 +122,24 @@ def is_telling(name: str) -> bool:
 def _is_telling_part(parts: tuple[str, ...], at: int) -> bool:
     part = parts[at]
     if part in _WORDS:
-        if part == "pw" and parts[at + 1 : at + 2] not in ((), ("1",), ("2",)):
-            return False
+        is_other = part == "pw" and parts[at + 1 : at + 2] not in ((), ("1",), ("2",))
         # Alone, these are ordinary words of code.
-        return (
+        return not is_other and (
             part not in {"auth", "signature", "sig", "pass", "pw", "bearer", "jwt", "otp", "psk", "passe"}
             or len([part for part in parts if part.isalpha()]) > 1
         )
-    if part == "key" and at:
-        return parts[at - 1] in _KEY_OWNERS
-    return part.endswith(_ENDS) or (part.endswith("pass") and part not in _NO_PASSWORDS)
+    is_key = part == "key" and at > 0 and parts[at - 1] in _KEY_OWNERS
+    return is_key or part.endswith(_ENDS) or (part.endswith("pass") and part not in _NO_PASSWORDS)
 
 
 @functools.lru_cache(4096)
 def is_password(name: str) -> bool:
     """Whether people think it up: then it may be any word."""
-    return any(part in PASSWORDS or part.endswith(("password", "passwd", "pwd")) for part in name_parts(name))
+    return any(
+        part in PASSWORDS
+        or (part.endswith(("password", "passwd", "pwd", "pass")) and part not in _NO_PASSWORDS)
+        for part in name_parts(name)
+    )
 
 
 @functools.lru_cache(4096)
@@ -174,7 +177,7 @@ _REFERENCE = re.compile(
 )
 _PLACE = re.compile(
     r"^(?:your|insert|enter|replace|paste)[-_ ]?[a-z]|^(?:my|the|some)[-_](?:secret|token|key|password|api)"
-    r"|[-_](?:here|goes)$|xxx|[-_]your[-_]|\*\*\*|\.\.\.|…|•"
+    r"|[-_](?:here|goes)$|(?<![a-z0-9])x{3,}(?![a-z0-9])|x{5,}|[-_]your[-_]|\*\*\*|\.\.\.|…|•"
     r"|^\[[A-Za-z ]+\]?$|change[-_]?me|placeholder|^example"
     r"|(?:^|[^a-z])(?:dummy|sample|fake)(?:[^a-z]|$)|redacted|[-_]example$",
     re.IGNORECASE,
@@ -192,10 +195,10 @@ _SIGNS = re.compile(r"[!@#$%^&*+=?~]")
 def is_placeholder(value: str) -> bool:
     """Whether it only stands for a secret: `<token>`, `${TOKEN}`, `xxx`, `changeme`, a file, nothing."""
     bare = value[:LONGEST_LOOK].strip().strip("\"'`\\ ?")
-    if len(set(bare)) < 2 or bare.lower() in _PLACEHOLDERS:
-        return True
     return (
-        (REDACTED in bare and not any(map(str.isalnum, bare.replace(REDACTED, ""))))
+        len(set(bare)) < 2
+        or bare.lower() in _PLACEHOLDERS
+        or (REDACTED in bare and not any(map(str.isalnum, bare.replace(REDACTED, ""))))
         or _REFERENCE.match(bare) is not None
         or (_PLACE.search(bare) is not None and REDACTED not in bare)
         or "${" in bare
@@ -207,7 +210,7 @@ def looks_secret(value: str, doubt: Doubt, *, is_quoted: bool) -> bool:
     value = value[:LONGEST_LOOK]
     if is_placeholder(value):
         return False
-    if doubt is Doubt.NONE:
+    if doubt is Doubt.NONE or is_gibberish(value, is_quoted=is_quoted):
         return True
     if (
         len(value) < 4
@@ -225,10 +228,23 @@ def looks_secret(value: str, doubt: Doubt, *, is_quoted: bool) -> bool:
     ):
         return False
     has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
-    if has_digit and has_letter:
-        return True
+    has_sign = is_quoted and len(value) >= 8 and value.isascii() and _SIGNS.search(value) is not None
+    return has_letter and (has_digit or has_sign)
+
+
+_CONSONANTS = re.compile(r"[b-df-hj-np-tv-z]{5}", re.IGNORECASE)
+
+
+def is_gibberish(value: str, *, is_quoted: bool) -> bool:
+    """Whether it is letters alone in an order that no words have. Code may name a thing `httpsProxy`: without
+    quotes, more of it is needed, and more changes between small and capital letters than names have.
+    """
     return (
-        has_letter and len(_SIGNS.findall(value)) >= 1 and len(value) >= 8 and is_quoted and value.isascii()
+        len(value) >= (12 if is_quoted else 20)
+        and value.isascii()
+        and value.isalpha()
+        and (_CONSONANTS.search(value) is not None or len(value) >= 24)
+        and len(value) < (4 if is_quoted else 3) * len(_PARTS.findall(value))
     )
 
 
@@ -242,11 +258,13 @@ def _names_itself(value: str) -> bool:
 
 def _is_code(value: str) -> bool:
     """Whether an unquoted value is a name or an expression of code."""
-    if any(sign in value for sign in "()[]{}<>\\") or "=>" in value:
-        return True
-    return _IDENTIFIER.fullmatch(value) is not None and (
-        not any(map(str.isdigit, value))
-        or (len(value) < 16 and ("_" in value or "." in value or value[0].isupper()))
+    is_expression = any(sign in value for sign in "()[]{}<>\\") or "=>" in value
+    return is_expression or (
+        _IDENTIFIER.fullmatch(value) is not None
+        and (
+            not any(map(str.isdigit, value))
+            or (len(value) < 16 and ("_" in value or "." in value or value[0].isupper()))
+        )
     )
 
 
@@ -273,6 +291,9 @@ _TEXT_WORDS = _words(
 )
 
 
-def is_phrase(value: str) -> bool:
-    """Whether it is some small words that nobody would write on a screen: a phrase to remember."""
-    return _PHRASE.fullmatch(value) is not None and _TEXT_WORDS.isdisjoint(value.lower().split())
+def is_phrase(value: str, *, is_sure: bool = False) -> bool:
+    """Whether it is some small words that nobody would write on a screen: a phrase to remember. Where no text
+    for a screen can stand, any words count.
+    """
+    is_words = _PHRASE.fullmatch(value) is not None
+    return is_words and (is_sure or _TEXT_WORDS.isdisjoint(value.lower().split()))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dragoman_local.secrets.named import BREAK, LONGEST_HEAD, QUOTE, SPACE
 from dragoman_local.secrets.names import (
     Doubt,
+    is_gibberish,
     is_login,
     is_password,
     is_placeholder,
@@ -27,20 +28,25 @@ def login_spans(text: str) -> Iterator[tuple[int, int]]:
     """Passwords in addresses: `scheme://user:password@host`, `https://token@host`."""
     for scheme in _LOGIN.finditer(text):
         match = _USER_INFO.match(text, scheme.end())
-        if match and (secret := match["secret"]):
-            if not is_placeholder(secret) or secret.lower() in _REAL:
-                yield match.span("secret")
-        elif match and len(match["user"]) >= 16 and looks_secret(match["user"], Doubt.RANDOM, is_quoted=True):
+        secret = (match and match["secret"]) or ""
+        if match and secret and (not is_placeholder(secret) or secret.lower() in _REAL):
+            yield match.span("secret")
+        if match and len(match["user"]) >= 16 and looks_secret(match["user"], Doubt.RANDOM, is_quoted=True):
             yield match.span("user")
 
 
 _REAL = frozenset({"test", "foo", "bar", "user", "name", "login", "id"})
 
-_WORD = r"(?P<secret>[^\s\"'`\\;|&<>]{1,1024}+)"
+_WORD = r"(?P<secret>(?<=[\"'])[^\"'`\\\n]{1,200}(?=\\*[\"'])|[^\s\"'`\\;|&<>]{1,1024}+)"
 _VALUE = rf"(?:{QUOTE})?{_WORD}"
 _LOGIN_PAIR = rf"(?:{QUOTE})?[^\s:\"'`\\]{{1,100}}:(?P<secret>[^\s\"'`\\]+)"
 _TWO_WORDS = rf"{QUOTE}[^\"'`\\\n]{{1,64}}{QUOTE}\s*,\s*(?:some\(|b)?{QUOTE}(?P<secret>[^\"'`\\\n]+)"
-_ECHO, _PIPE = r"echo (?:-\w+ +)?", rf"{QUOTE}?{SPACE}*\|{SPACE}*(?:sudo +)?"
+_PRINT = r"(?:echo|printf) +(?:-\w+ +|[\"']?%s(?:\\n)?[\"']? +)?"
+_TAKES = (
+    r"(?:--password-stdin|--with-token|--stdin|(?:ch)?passwd|sudo -S|secrets? (?:create|add|set|put|versions)"
+    r"|luks\w+|passphrase-fd|pass stdin|cryptsetup|login)"
+)
+"""Commands and options that read a secret from their input."""
 _ARGS = r"[^\n;|&]{0,300}?"
 
 
@@ -51,12 +57,15 @@ def _option(option: str, *, program: str = r"[\w-]*", gap: str = "+", value: str
     return rf"{program}{_ARGS}{_SEPARATOR}{option}{_SEPARATOR}{gap}{value}"
 
 
-_OPTION = re.compile(r"""-(?:(?:(?<=[\s"'`,(\[-]-)|(?<=\\[nrt]-))[anpsuwx]|u(?=ser)|s(?=ecurestring))""")
+_OPTION = re.compile(r"""-(?:(?:(?<=[\s"'`,(\[-]-)|(?<=\\[nrt]-))[abknpstuwx]|u(?=ser)|s(?=ecurestring))""")
+
+_MANY_WORDS = r"(?P<secret>[a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23})\b"
 
 _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "-u": (
         ("curl", _option("(?:-u|--user|--proxy-user|-U)", gap="*=?", value=_LOGIN_PAIR)),
         ("--user ", rf"--user {_LOGIN_PAIR}"),
+        ('="-u ', rf'="-u {_LOGIN_PAIR}'),
         ("lftp", _option("-u", gap="+", value=rf"[^\s,\"']+,{_WORD}")),
         ("smb", _option("(?-i:-U)", gap="*", value=rf"(?:{QUOTE})?[^\s%\"']+%{_WORD}")),
         (
@@ -78,12 +87,14 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("mongo", _option("(?-i:-p)")),
         ("sqlcmd", _option("(?-i:-P)", gap="*")),
         (" -pw", rf" -pw{SPACE}+{_VALUE}"),
+        ("useradd", _option("-p")),
+        ("usermod", _option("-p")),
     ),
+    "-b": (("curl", _option("(?:-b|--cookie)", value=rf"(?:{QUOTE})?[\w.-]+=(?P<random>[^\s;\"'`\\]+)")),),
+    "-t": (("auth", rf"auth init -t {_VALUE}"),),
+    "-k": (("openssl", _option("-k", program="openssl")),),
     "-n": (("ssh-keygen", _option("(?-i:-N)", program="ssh-keygen")),),
-    "-s": (
-        ("echo ", rf"{_ECHO}{_VALUE}{_PIPE}sudo -S"),
-        ("securestring", rf"(?<=convertto-)securestring{SPACE}+(?:-string{SPACE}+)?{_VALUE}"),
-    ),
+    "-s": (("securestring", rf"(?<=convertto-)securestring{SPACE}+(?:-string{SPACE}+)?{_VALUE}"),),
     "-x": (
         ("snmp", _option("(?-i:-A)", program=r"snmp\w*")),
         ("snmp", _option("(?-i:-X)", program=r"snmp\w*")),
@@ -112,21 +123,90 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             rf"(?:(?<=with )|(?<=set )|(?<=ypted ))password(?:{BREAK}|=)+n?{QUOTE}(?P<secret>[^\"'`\\]+)",
         ),
         ("login", rf"login{BREAK}+\S+{BREAK}+password{BREAK}+{_VALUE}"),
-        ("echo ", rf"{_ECHO}{_LOGIN_PAIR}{_PIPE}chpasswd"),
-        ("echo ", rf"{_ECHO}{_VALUE}{_PIPE}passwd --stdin"),
+        ("rclone", rf"rclone{_ARGS} pass {_VALUE}"),
+        ("pass ", rf"(?-i:(?:(?<![^\n\"])|(?<=\\n))PASS) {_VALUE}"),
         ("requirepass", rf"requirepass{SPACE}+{_VALUE}"),
+        ("wpa_passphrase ", rf"wpa_passphrase \S+ {_VALUE}"),
     ),
     "auth": (
         ("auth", rf"auth{SPACE}+plain{SPACE}+(?P<random>[\w+/=]{{8,}})"),
+        ("auth ", r"(?-i:AUTH) (?:[a-z]+ )?(?P<random>[^\s\"'`\\]+)"),
+        ("masterauth", rf"masterauth{SPACE}+{_VALUE}"),
         ("add-authtoken", rf"add-authtoken{SPACE}+{_VALUE}"),
     ),
     "secret": (
-        ("secret", rf"secret{_ARGS}--value{SPACE}+{_VALUE}"),
+        ("secret", rf"secret{_ARGS}--(?:value|body|secret-string){SPACE}+{_VALUE}"),
         ("securestring", rf"securestring{_ARGS}--value{SPACE}+{_VALUE}"),
     ),
     "pw": (("userpwd", rf"userpwd['\"]?\s*(?:,|=>)\s*{QUOTE}[^\s:\"'`\\]{{1,64}}:(?P<secret>[^\"'`\\\n]+)"),),
+    "_": (
+        (" add_user ", rf" add_user {SPACE}*\S+{SPACE}+{_VALUE}"),
+        ("pgp_sym_", r"pgp_sym_\w+\([^'\n]{1,80}, *'(?P<secret>[^'\n]+)"),
+        ("encrypt_string ", rf"encrypt_string +{QUOTE}(?P<secret>[^\"'\\\n]+)"),
+    ),
+    "@": (
+        ("sqlplus ", r"sqlplus +[\w.$]+/(?P<secret>[^\s@\"']+)@"),
+        ("oracle:thin:", r"oracle:thin:[\w.$]+/(?P<secret>[^\s@\"']+)@"),
+    ),
+    "|": (
+        (
+            "echo ",
+            rf"{_PRINT}(?:{QUOTE})?(?:[\w.-]+:)?(?P<secret>[^\s\"'|]+){QUOTE}?{SPACE}*\|[^|\n]{{0,80}}?{_TAKES}",
+        ),
+        ("printf ", rf"{_PRINT}(?:{QUOTE})?(?P<secret>[^\s\"'|%]+){QUOTE}?{SPACE}*\|[^|\n]{{0,80}}?{_TAKES}"),
+    ),
+    "=": (
+        (
+            "pin",
+            rf"(?<![a-z])pin(?:[ _-]?code)?(?:[ _-](?!is|ist)[a-z]{{2,12}}){{0,3}}"
+            rf"(?:{QUOTE})?(?: is| ist|:| *=) *(?:{QUOTE})?(?P<secret>\d{{4,8}})\b",
+        ),
+        ("mnemonic", rf"mnemonic(?:{QUOTE})?{SPACE}*[:=]{SPACE}*{QUOTE}{_MANY_WORDS}"),
+        ("dockerconfigjson", rf"dockerconfigjson(?:{QUOTE})?:{SPACE}*(?:{QUOTE})?(?P<secret>[\w+/=]{{16,}})"),
+    ),
+    "(": (
+        (
+            "jwt.",
+            rf"jwt\.(?:sign|encode|verify|decode)\([^\n\"'`]{{1,60}}?,\s*b?{QUOTE}(?P<random>[^\"'`\\\n]{{6,}})",
+        ),
+        (
+            "hmac",
+            rf"hmac\w*(?:(?:\.|::)\w+)?\((?:{QUOTE}\w+{QUOTE},\s*)?b?{QUOTE}(?P<random>[^\"'`\\\n]{{8,}})",
+        ),
+        ("secretkeyspec(", rf"secretkeyspec\({QUOTE}(?P<random>[^\"'`\\\n]{{8,}})"),
+        ("fernet(", rf"fernet\(b?{QUOTE}(?P<random>[^\"'`\\\n]{{8,}})"),
+        (
+            "require(",
+            rf"require\({QUOTE}[\w@/.-]+{QUOTE}\)\((?:{QUOTE}\w+{QUOTE},\s*)?{QUOTE}(?P<random>[^\"'`\\\n]{{16,}})",
+        ),
+        ("connection(", rf"connection\([\w.]{{1,64}}+\s*,\s*{_TWO_WORDS}"),
+    ),
+    "{": (
+        ("mnemonic", rf"mnemonic{QUOTE}{SPACE}*:{SPACE}*{QUOTE}{_MANY_WORDS}"),
+        ("kty", rf"kty.{{0,900}}?\bd{QUOTE}{SPACE}{{0,2}}:{SPACE}{{0,2}}{QUOTE}(?P<secret>[\w-]{{20,}})"),
+    ),
+    "": (
+        (
+            "identified ",
+            rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
+        ),
+        (
+            " code",
+            r"(?:(?<=verification)|(?<=one-time)|(?<=security)|(?<=recovery)|(?<=backup)|(?<=login)|(?<=device)"
+            r"|(?<=confirmation)|(?<=factor)|(?<=sms)|(?<=2fa)|(?<=mfa))"
+            rf" codes?(?: is| are|:|=|(?= \d{{6}}\b)){BREAK}+"
+            r"`?(?P<secret>(?=[A-Za-z-]{0,8}\d|[A-Z]{4}-)[A-Za-z0-9]{2,9}(?:-[A-Za-z0-9]{2,9}){0,3})\b",
+        ),
+        ("phrase", rf"phrase[^\n:=]{{0,20}}?(?: is|:|=)(?:: )?{BREAK}*(?:{QUOTE})?{_MANY_WORDS}"),
+    ),
+    "key": (("pragma ", rf"pragma (?:hex)?(?:re)?key *= *{QUOTE}(?P<secret>[^\"'\\\n]+)"),),
+    "/": (
+        ("hook", r"hook[\w./-]{0,60}/(?P<secret>(?=[A-Za-z/-]{0,40}\d)[\w/-]{16,200})"),
+        ("net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\]{{6,99}})(?= |$)"),
+    ),
 }
-"""By an option or a stem of the text: a word with which a place begins, and the place with its secret."""
+"""By what a text must have, an option, a stem or a sign: a word with which a place begins, and the place."""
+_SIGNS = "|@_{/="
 
 _NAMED_PLACES: tuple[tuple[str, str], ...] = (
     ("from-literal", rf"from-literal(?:=|{SPACE}+)(?:{QUOTE})?(?P<name>[\w.-]+)={_WORD}"),
@@ -135,42 +215,18 @@ _NAMED_PLACES: tuple[tuple[str, str], ...] = (
 )
 """The same, with a name that must be a telling one."""
 
-_MANY_WORDS = r"(?P<secret>[a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23})\b"
-
-_OTHER_PLACES: tuple[tuple[str, str, str], ...] = (
-    ("_", " add_user ", rf" add_user {SPACE}*\S+{SPACE}+{_VALUE}"),
-    ("@", "sqlplus ", r"sqlplus +[\w.$]+/(?P<secret>[^\s@\"']+)@"),
-    ('"', "kty", rf"kty.{{0,900}}?\bd{QUOTE}{SPACE}{{0,2}}:{SPACE}{{0,2}}{QUOTE}(?P<secret>[\w-]{{20,}})"),
-    (
-        "'",
-        "identified ",
-        rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
-    ),
-    (
-        " ",
-        " code",
-        r"(?:(?<=verification)|(?<=one-time)|(?<=security)|(?<=recovery)|(?<=backup)|(?<=login)|(?<=device)"
-        r"|(?<=confirmation)|(?<=factor)|(?<=sms)|(?<=2fa)|(?<=mfa))"
-        rf" codes?(?: is| are|:|=|(?= \d{{6}}\b)){BREAK}+"
-        r"`?(?P<secret>(?=[A-Za-z-]{0,8}\d|[A-Z]{4}-)[A-Za-z0-9]{2,9}(?:-[A-Za-z0-9]{2,9}){0,3})\b",
-    ),
-    (" ", "phrase", rf"phrase[^\n:=]{{0,20}}?(?: is|:|=)(?:: )?{BREAK}*(?:{QUOTE})?{_MANY_WORDS}"),
-    ("(", "connection(", rf"connection\([\w.]{{1,64}}+\s*,\s*{_TWO_WORDS}"),
-    ("/", "hook", r"hook[\w./-]{0,60}/(?P<secret>(?=[A-Za-z/-]{0,40}\d)[\w/-]{16,200})"),
-    ("/", "net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\]{{6,99}})(?= |$)"),
-)
-"""The same by a sign of the text. One sign is looked for in no time."""
-
 _LOGIN_CALL = rf"(?=\s{{0,9}}{QUOTE})(?:\s*{QUOTE}[^\"'`\\\n]{{0,99}}{QUOTE}\s*,)?\s*{_TWO_WORDS}".replace(
     "secret", "second"
 )
 _HEADS = {
+    "combo": re.compile(r"(?:\s|\\n|[\"']|\A)(?!git@)[\w.+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+\Z", re.ASCII),
+    "input": re.compile(_TAKES.lower() + r"[^\n]*\Z", re.ASCII),
     "slash": re.compile(
         r"\b(?:(?:log|sign)\w{0,4}[ -]?(?:in|on|into)|credentials?|wi-?fi)\b[^\n/]*\Z", re.ASCII
     ),
     "second": re.compile(
         r"(?:pdo|mysqli|log_?[io]n|sign_?in|(?:connect|passw)\w{0,12}|auth\w{0,16}(?:=|: *)?"
-        r"|credentials?(?:\.basic)?)\Z",
+        r"|credentials?(?:\.\w{1,12})?|_pw_set|wifi\.begin)\Z",
         re.ASCII,
     ),
 }
@@ -178,14 +234,18 @@ _HEADS = {
 _SIGN_PLACES: tuple[tuple[str, re.Pattern[str]], ...] = (
     # .pgpass; user:password@tcp(…)
     (
-        ":",
+        "@",
         re.compile(
-            r":(?:(?P<address>[^\s:@\"'`]{1,99}+)@(?:tcp|unix|udp)\("
-            r"|(?:543\d:[^:\s]+:[^:\s]+:|(?:\*:){1,2}[^:\s]+:(?![^\s:]*:))(?P<secret>[^\s\"'`]+))"
+            r":(?:(?P<address>[^\s:@/\"'`]{1,99}+)@(?:(?:tcp|unix|udp)\(|\d{1,3}(?:\.\d{1,3}){3}\b)"
+            r"|(?<=[a-z]:)(?P<combo>(?=[^\s\d]{0,64}\d)[^\s/:\"'`\\]{6,64})(?=\s|\\|\"|\Z))"
         ),
     ),
+    (":543", re.compile(r":543\d:[^:\s]+:[^:\s]+:(?P<secret>[^\s\"'`]+)")),
+    ("*", re.compile(r":(?:\*:){1,2}[^:\s]+:(?![^\s:]*:)(?P<secret>[^\s\"'`]+)")),
     # options of Windows; log in as admin / …
     ("/", re.compile(rf"/(?<=\s/)(?:(?:rp |p[: ]){_VALUE}| `?(?P<slash>(?=\S*\d)[^\s`]{{6,64}}))")),
+    # sudo -S <<< "…"
+    ("<", re.compile(rf"<<<{SPACE}*(?:{QUOTE})?(?:[\w.-]+:(?=\S))?(?P<input>[^\s\"'`\\]+)")),
     # login("user", "…"), new PDO("address", "user", "…"), auth=("user", "…"), auth: ["user", "…"]
     ("(", re.compile(rf"\({_LOGIN_CALL}", re.IGNORECASE)),
 )
@@ -197,20 +257,22 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII | re.IGNORECASE)
 
 
-def command_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
+def command_spans(text: str, low: str, stems: Sequence[str], signs: str) -> Iterator[tuple[int, int]]:
     """Secrets among the words of commands and statements."""
-    for sign, place in _SIGN_PLACES:
-        if sign in low:
+    has_call = any(f"{kind}(" in signs for kind in "a1!")
+    found_signs = [sign for sign in (_SIGNS if signs else "") if sign in low]
+    options = _OPTION.findall(low) if signs and "-" in low else []
+    needs = ["", *stems, *found_signs, *options, *("(" * has_call)]
+    for sign, place in _SIGN_PLACES if signs else ():
+        if sign in low and (sign != "(" or has_call):
             for found in place.finditer(text):
                 at, group = found.start(), found.lastgroup or ""
                 head = _HEADS.get(group)
                 is_place = head is None or head.search(low, max(0, at - 64), at)
                 if is_place and not is_placeholder(found[group]):
                     yield found.span(group)
-    rows = [(word, pattern) for sign, word, pattern in _OTHER_PLACES if sign in low and word in low]
-    if stems:
-        rows += [row for row in _NAMED_PLACES if row[0] in low]
-    for need in (*stems, *_OPTION.findall(low)) if "-" in low else stems:
+    rows = [row for row in _NAMED_PLACES if row[0] in low] if stems else []
+    for need in needs:
         rows += [row for row in _PLACES.get(need, ()) if row[0] in low and row not in rows]
     for word, pattern in rows:
         at = low.find(word)
@@ -234,7 +296,7 @@ FLAG = re.compile(
     rf"(?:{QUOTE})?(?=[^\s\"'`\\,-])",
     re.ASCII | re.IGNORECASE,
 )
-_FLAG_VALUE = re.compile(r"(?:[^\s\"'`\\;|&<>]|\\/)+")
+_FLAG_VALUE = re.compile(r"(?<=[\"'])[^\"'`\\\n,]{1,200}(?=\\*[\"'])|(?:[^\s\"'`\\;|&<>]|\\/)+")
 
 
 def flag_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -244,17 +306,25 @@ def flag_spans(text: str) -> Iterator[tuple[int, int]]:
             ("-stdin", "-file", "-env")
         )
         if is_value and (value := _FLAG_VALUE.match(text, match.end())):
-            doubt = Doubt.NONE if match[0].startswith("--") else Doubt.RANDOM
-            if not value[0].rstrip("]").isupper() and looks_secret(value[0], doubt, is_quoted=True):
+            doubt = (
+                Doubt.NONE
+                if match[0].startswith(("--", "-D"))
+                else Doubt.WORD
+                if is_password(match["name"])
+                else Doubt.RANDOM
+            )
+            is_label = value[0].rstrip("]").isupper() and not any(map(str.isdigit, value[0]))
+            if not is_label and looks_secret(value[0], doubt, is_quoted=True):
                 yield value.span()
 
 
 _BEARER = re.compile(
-    rf"\bbearer(?:{SPACE}|%20|\\u0020)+(?P<secret>(?:[A-Za-z0-9._~+/=:-]|\\/){{8,}})",
+    rf"(?:\b|(?<=\\[nrt]))bearer(?:{SPACE}|%20|\\u0020)+(?P<secret>(?:[A-Za-z0-9._~+/=:-]|\\/){{8,}})",
     re.ASCII | re.IGNORECASE,
 )
 _BASIC = re.compile(
-    rf"\bbasic(?:{SPACE}|%20)+(?P<secret>[A-Za-z0-9+/]{{8,}}={{0,2}})", re.ASCII | re.IGNORECASE
+    rf"(?:\b|(?<=\\[nrt]))basic(?:{SPACE}|%20)+(?P<secret>[A-Za-z0-9+/]{{8,}}={{0,2}})",
+    re.ASCII | re.IGNORECASE,
 )
 
 
@@ -263,8 +333,8 @@ def scheme_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[in
     if "bearer" in low:
         for match in _BEARER.finditer(text):
             secret = match["secret"].rstrip(".:")
-            has_digit = any(map(str.isdigit, secret))
-            if (has_digit or (len(secret) > 24 and not secret.isalpha())) and not is_placeholder(secret):
+            is_random = (len(secret) > 24 and not secret.isalpha()) or is_gibberish(secret, is_quoted=True)
+            if (is_random or any(map(str.isdigit, secret))) and not is_placeholder(secret):
                 yield match.start("secret"), match.start("secret") + len(secret)
     if "auth" in stems and "basic" in low:
         yield from (match.span("secret") for match in _BASIC.finditer(text) if is_login(match["secret"]))

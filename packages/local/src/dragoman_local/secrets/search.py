@@ -19,8 +19,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from dragoman_local.secrets.foreign import foreign_hint, foreign_spans
-from dragoman_local.secrets.named import named_hints, named_spans, stems_of
-from dragoman_local.secrets.names import REDACTED, is_telling
+from dragoman_local.secrets.named import named_hints, named_spans, signs_of, stems_of
+from dragoman_local.secrets.names import REDACTED, is_gibberish, is_telling
 from dragoman_local.secrets.places import (
     FLAG_NAME,
     command_spans,
@@ -58,7 +58,7 @@ _PLAIN_RUN = re.compile(
 )
 """Words that are joined, a date, a UUID: names and paths of code."""
 
-_CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$", re.ASCII)
+_CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2}|pbkdf2[\w-]{0,12}|scrypt)\$", re.ASCII)
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 
 
@@ -107,7 +107,8 @@ def has_hint(text: str) -> bool:
 def hint_places(text: str) -> Iterator[int]:
     """Where something stands that needs a closer look. Cheap signs come before dear ones."""
     low = lower(text)
-    stems = stems_of(low)
+    signs = signs_of(text)
+    stems = stems_of(low, signs)
     if stems:
         yield from (hint.start for hint in named_hints(text, low, stems))
         if "-" in text:
@@ -120,12 +121,12 @@ def hint_places(text: str) -> Iterator[int]:
         yield from (start for start, _ in table_spans(lines, low, stems))
     if foreign := foreign_hint(low, stems):
         yield foreign.start()
-    if "bearer" in low or "auth" in stems:
+    if "auth" in stems or (signs and "bearer" in low):
         yield from (start for start, _ in scheme_spans(text, low, stems))
     if "@" in text:
         yield from (start for start, _ in login_spans(text))
-    yield from (start for start, _ in command_spans(text, low, stems))
-    runs = suspect_runs(text)
+    yield from (start for start, _ in command_spans(text, low, stems, signs))
+    runs = suspect_runs(text) if signs else []
     if runs or stems:
         yield from (span.start for span in shape_spans(text, runs, stems))
         yield from (start for start, _ in _random_spans(text, low, runs))
@@ -143,15 +144,16 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
     name counts; in other texts it must not look like code.
     """
     low = lower(text)
-    stems = stems_of(low)
-    runs = suspect_runs(text)
+    signs = signs_of(text)
+    stems = stems_of(low, signs)
+    runs = suspect_runs(text) if signs else []
     spans = [
         *shape_spans(text, runs, stems),
         *(SecretSpan(*span, "named") for span in named_spans(text, low, stems, in_settings=in_settings)),
         *(SecretSpan(*span, "option") for span in flag_spans(text)),
         *(SecretSpan(*span, "header") for span in scheme_spans(text, low, stems)),
         *(SecretSpan(*span, "login") for span in login_spans(text)),
-        *(SecretSpan(*span, "command") for span in command_spans(text, low, stems)),
+        *(SecretSpan(*span, "command") for span in command_spans(text, low, stems, signs)),
         *(SecretSpan(*span, "named") for span in foreign_spans(low, stems)),
         *(SecretSpan(*span, "table") for span in table_spans(text, low, stems)),
         *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
@@ -206,7 +208,7 @@ def redact_file(text: str, *, name: str) -> str:
     return redact(text, in_settings=is_settings_file(name), keep_lines=True)
 
 
-_KEY_KIND = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+_KEY_KIND = r"(?:(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1) ?-{4,5}"
 _KEY_BLOCK = re.compile(
     rf"(?P<secret>-{{4,5}} ?BEGIN {_KEY_KIND}(?:(?:[^-]|-(?!---)){{0,40000}}-{{4,5}} ?END {_KEY_KIND}"
     r"|(?:[ \t\r\n]|\\+[rn])++[A-Za-z0-9+/=]+"
@@ -223,7 +225,7 @@ _PUTTY_KEY = re.compile(
 
 def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) -> Iterator[SecretSpan]:
     """What is known by its looks alone."""
-    if "key" in stems and ("PRIVATE KEY" in text or "Private-Lines" in text):
+    if "key" in stems and ("-BEGIN " in text or " BEGIN " in text or "Private-Lines" in text):
         for pattern in (_KEY_BLOCK, _PUTTY_KEY):
             yield from (SecretSpan(*match.span("secret"), "private-key") for match in pattern.finditer(text))
     if runs:
@@ -249,10 +251,8 @@ def suspect_runs(text: str) -> list[tuple[int, int]]:
     end = 0
     while (start := mask.find(_RUN, end)) >= 0:
         end = mask.find(b" ", start) % (len(mask) + 1)
-        if not _PLAIN_RUN.match(text, start, end):
+        if not _PLAIN_RUN.match(text, start, end) or is_gibberish(text[start:end], is_quoted=False):
             places.append(start)
-    if not places:
-        return []
     wide = octets.translate(_WIDE_TABLE)
     runs: list[tuple[int, int]] = []
     for place in sorted(places):
@@ -279,25 +279,29 @@ def _random_spans(text: str, low: str, runs: list[tuple[int, int]]) -> Iterator[
             continue
         place = match.start("value")
         first = max(text.rfind("\n", 0, place) + 1, place - 60)
+        if not text[first:place].strip("\"'` \t\r\n"):  # alone in its line: what it is stands above
+            first = max(text.rfind("\n", 0, max(0, first - 2)) + 1, place - 56)
         own_name = _OWN_NAME.search(low, max(first, place - 40), place)
-        if own_name is not None:
-            is_key = own_name[1].endswith("key") and "pub" not in own_name[1] and len(value) >= 28
-        else:
-            is_key = _BESIDE.search(low, first, place) is not None
+        is_key = (
+            own_name[1].endswith("key") and "pub" not in own_name[1] and len(value) >= 28
+            if own_name is not None
+            else _BESIDE.search(low, first, place) is not None
+        )
         is_hash = low.startswith("commit", place - 7) or text[place - 1 : place] == "#"
         if is_key and not is_hash:
             yield match.span("value")
 
 
-_HEX = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}")
-_MIXED = re.compile(r"(?=(?:\D*\d){3})(?=(?:\d*\D){4})", re.ASCII)
+_HEX = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}|[A-Z2-7]{24,}")
+_MIXED = re.compile(r"(?=(?:\D*\d){2})(?=(?:\d*\D){4})", re.ASCII)
 
 
 def _is_random(value: str) -> bool:
-    """Three digits at least, and either all hexadecimal or both small and capital letters."""
+    """Two digits at least, and either all of base 16 or 32, or both small and capital letters."""
     is_hex = _HEX.fullmatch(value) is not None
     is_key = is_hex or not (value.islower() or value.isupper())
-    return is_key and _MIXED.match(value) is not None and entropy(value) >= (3.0 if is_hex else 3.7)
+    is_mixed = is_key and _MIXED.match(value) is not None and entropy(value) >= (3.0 if is_hex else 3.7)
+    return is_mixed or is_gibberish(value, is_quoted=False)
 
 
 def entropy(text: str) -> float:

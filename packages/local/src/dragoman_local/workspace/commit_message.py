@@ -61,11 +61,9 @@ def propose_message(
     """A subject. `subjects` are those of the last commits, the latest first."""
     summary = _summary(prompt) or _summary(title) or _describe_files(files)
     prefix = _typed_prefix(files, summary, subjects) or _area_prefix(files, subjects)
-    if _begin_small(subjects, has_prefix=bool(prefix)):
-        summary = _with_small_start(summary)
-    else:
-        summary = summary[:1].upper() + summary[1:]
-    return _cut(prefix + summary, LONGEST)
+    is_small = _begin_small(subjects, has_prefix=bool(prefix))
+    start = _with_small_start(summary) if is_small else summary[:1].upper() + summary[1:]
+    return _cut(prefix + start, LONGEST)
 
 
 def _summary(text: str) -> str:

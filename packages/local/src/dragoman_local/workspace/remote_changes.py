@@ -171,10 +171,11 @@ class DiskLooks:
         last = self._snapshots.pop(session_id, None)
         self._changes.pop(session_id, None)
         try:
-            if last is not None and _can_go_on(last, folders):  # what is as it was is not read again
-                self._snapshots[session_id] = await last.retake()
-            else:
-                self._snapshots[session_id] = await take_snapshot(folders, settings=SETTINGS)
+            self._snapshots[session_id] = (
+                await last.retake()  # what is as it was is not read again
+                if last is not None and _can_go_on(last, folders)
+                else await take_snapshot(folders, settings=SETTINGS)
+            )
         finally:
             if last is not None:
                 await last.aclose()
