@@ -4,7 +4,7 @@
 views differ only in what they put in place of a span. It takes decoded text, with JSON in it or JSON in JSON.
 
 `has_hint` says whether a closer look can find anything. It takes text as it stands in a frame, too, and costs
-a few microseconds for a kilobyte of prose. Without a hint `find` finds nothing, so callers may stop there.
+tens of microseconds for a kilobyte of prose. Without a hint `find` finds nothing, so callers may stop there.
 """
 
 from __future__ import annotations
