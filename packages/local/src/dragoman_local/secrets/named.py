@@ -148,7 +148,8 @@ def signs_of(text: str) -> str:
     a password leads there.
     """
     signs = text.encode("latin-1", "replace").translate(_KINDS).decode("latin-1")
-    return signs if "!" in signs or " -" in text or _LONGEST_WORD in signs or _NUMBERED.search(signs) else ""
+    has_option = " -" in text or "--" in text
+    return signs if "!" in signs or has_option or _LONGEST_WORD in signs or _NUMBERED.search(signs) else ""
 
 
 def stems_of(low: str, signs: str) -> list[str]:

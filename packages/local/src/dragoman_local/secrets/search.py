@@ -121,7 +121,7 @@ def hint_places(text: str) -> Iterator[int]:
         yield from (start for start, _ in table_spans(lines, low, stems))
     if foreign := foreign_hint(low, stems):
         yield foreign.start()
-    if "auth" in stems or (signs and "bearer" in low):
+    if "auth" in stems or "bearer" in low:
         yield from (start for start, _ in scheme_spans(text, low, stems))
     if "@" in text:
         yield from (start for start, _ in login_spans(text))
@@ -150,13 +150,13 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
     spans = [
         *shape_spans(text, runs, stems),
         *(SecretSpan(*span, "named") for span in named_spans(text, low, stems, in_settings=in_settings)),
-        *(SecretSpan(*span, "option") for span in flag_spans(text)),
+        *(SecretSpan(*span, "option") for span in (flag_spans(text) if stems else ())),
         *(SecretSpan(*span, "header") for span in scheme_spans(text, low, stems)),
         *(SecretSpan(*span, "login") for span in login_spans(text)),
         *(SecretSpan(*span, "command") for span in command_spans(text, low, stems, signs)),
         *(SecretSpan(*span, "named") for span in foreign_spans(low, stems)),
         *(SecretSpan(*span, "table") for span in table_spans(text, low, stems)),
-        *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
+        *(SecretSpan(*span, "manifest") for span in (manifest_spans(text, low) if "secret" in stems else ())),
         *(SecretSpan(*span, "random") for span in _random_spans(text, low, runs)),
     ]
     return merge(spans)
@@ -300,8 +300,9 @@ def _is_random(value: str) -> bool:
     """Two digits at least, and either all of base 16 or 32, or both small and capital letters."""
     is_hex = _HEX.fullmatch(value) is not None
     is_key = is_hex or not (value.islower() or value.isupper())
-    is_mixed = is_key and _MIXED.match(value) is not None and entropy(value) >= (3.0 if is_hex else 3.7)
-    return is_mixed or is_gibberish(value, is_quoted=False)
+    return is_gibberish(value, is_quoted=False) or (
+        is_key and _MIXED.match(value) is not None and entropy(value) >= (3.0 if is_hex else 3.7)
+    )
 
 
 def entropy(text: str) -> float:
