@@ -17,7 +17,7 @@ from tests.boxes import ROOMS_WITHIN, box_of, modules, room_folders
 from tests.every import every
 
 LIBRARY = frozenset({"errors", "wire", "schema", "core", "dialect", "transport", "runtime", "sdk"})
-LOCAL = frozenset({"system", "secrets", "journal", "workspace", "known"})
+LOCAL = frozenset({"system", "secrets", "journal", "sandbox", "workspace", "known"})
 # What people outside write against: the face, and the messages and errors its handlers meet.
 PUBLIC = frozenset({"face", "schema", "errors"})
 
@@ -35,7 +35,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "journal": frozenset({"errors", "system", "secrets"}),
     "runtime": frozenset({"errors", "wire", "core", "transport"}),
     "text": frozenset({"errors"}),
-    "workspace": frozenset({"errors", "system", "schema", "transport", "text", "secrets"}),
+    "sandbox": frozenset({"errors", "system"}),
+    "workspace": frozenset({"errors", "system", "schema", "transport", "text", "secrets", "sandbox"}),
     "interpreter": frozenset({"errors", "wire", "schema", "dialect", "runtime", "journal", "workspace"}),
     "sdk": LIBRARY - {"sdk"} | {"interpreter"},
     "blocking": frozenset({"errors", "runtime", "sdk"}),

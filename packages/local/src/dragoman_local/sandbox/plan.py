@@ -1,0 +1,125 @@
+"""Makes the boundary of a session: one function, from its profile, its folders and its home.
+
+It reads names and kinds of files, and changes nothing, but for an empty folder for hooks in a repository
+without one (see `git_places`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from dragoman.errors import LocalMistake
+from dragoman.system.folders import home_folder, user_folder
+from dragoman_local.sandbox import names
+from dragoman_local.sandbox.boundary import Boundary, Place, Profile, place_of
+from dragoman_local.sandbox.git_places import GitPlaces, git_places
+
+MOST_PROCESSES = 4096
+"""Of a command and all that it starts; the system does not count them for root."""
+
+
+def boundary_for(
+    profile: Profile,
+    folders: Sequence[str],
+    *,
+    state: Sequence[str] = (),
+    secrets: Sequence[str] = (),
+    temporary: str = "",
+    environ: Mapping[str, str] | None = None,
+) -> Boundary:
+    """`state` are an agent's own folders and files, below the home folder or absolute; those that are not
+    there are left out. `secrets` are further paths to hide. Raises `LocalMistake` for folders that no wall
+    can be built around.
+    """
+    env = os.environ if environ is None else environ
+    home = os.path.realpath(home_folder(env))
+    roots = [os.path.realpath(folder) for folder in folders] if profile == "workspace" else []
+    if any(root == "/" for root in roots):
+        raise LocalMistake("the session's folder is the whole file system: there is nothing outside of it")
+    own = [path for name in state if os.path.exists(path := os.path.realpath(os.path.join(home, name)))]
+    git = GitPlaces()
+    for root in roots:
+        git += git_places(root)
+    protected = [os.path.join(root, name) for root in roots for name in names.PROJECT]
+    protected += [os.path.join(home, name) for name in names.HOME]
+    protected += [*git.read_only, str(user_folder("data", env) / "agents")]
+    hidden = _hidden(home, env, secrets, own)
+    writable = _unique([*roots, *own, *git.writable])
+    around = (*writable, *hidden)
+    read_only = _unique(path for path in map(_there, protected) if path and _is_below(path, around))
+    writable = _unique([*writable, *_folders_between(writable, read_only, {*roots, *own})])
+    return Boundary(
+        profile=profile,
+        writable=tuple(_places(path for path in writable if path not in read_only)),
+        read_only=tuple(path for path in read_only if path not in hidden),
+        hidden=tuple(hidden),
+        temporary=temporary,
+        environment=dict(names.CACHES),
+        limits={"NPROC": MOST_PROCESSES, "CORE": 0},
+    )
+
+
+def _hidden(home: str, env: Mapping[str, str], secrets: Sequence[str], own: Sequence[str]) -> list[str]:
+    """Secrets of the home folder; for root, who may read those of others, of every home folder."""
+    homes = [home]
+    candidates = [
+        *secrets,
+        *names.SYSTEM_SOCKETS,
+        *(str(user_folder(kind, env)) for kind in ("config", "data", "state")),
+    ]
+    if os.getuid() == 0:
+        candidates += names.SYSTEM_SECRETS
+        homes += ["/root", *(entry.path for entry in _entries("/home"))]
+    for folder in homes:
+        candidates += [os.path.join(folder, name) for name in names.SECRETS]
+        candidates += [path for name in names.SECRET_IF if _holds_secret(path := os.path.join(folder, name))]
+    found = _unique(path for path in map(_there, candidates) if path)
+    return [path for path in found if not _is_below(path, own)]
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _holds_secret(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            text = file.read(1 << 16)
+    except OSError:
+        return False
+    return any(word in text for word in names.SECRET_IF[os.path.basename(path)])
+
+
+def _there(path: str) -> str:
+    """Where a path leads; empty if to nothing."""
+    real = os.path.realpath(path)
+    return real if os.path.exists(real) else ""
+
+
+def _folders_between(writable: Sequence[str], read_only: Sequence[str], ends: set[str]) -> Iterator[str]:
+    """Folders around what is read-only. Each becomes a mount of its own: a folder can be moved away with all
+    that is mounted below it, but not if something is mounted on it. A repository ends with its `.git`: the
+    folders above a nested one are for moving.
+    """
+    for path in read_only:
+        parent = os.path.dirname(path)
+        while parent not in ends and not parent.endswith("/.git") and _is_below(parent, writable):
+            yield parent
+            parent = os.path.dirname(parent)
+
+
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+def _unique(paths: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(paths))
+
+
+def _places(paths: Iterable[str]) -> list[Place]:
+    return [place_of(path) for path in paths]

@@ -1,0 +1,154 @@
+"""Whether this machine can hold a wall, and the command line that runs a program behind one.
+
+    reason = can_hold("workspace")             # None, or which layer refuses and what would help
+    wall = Wall("workspace", folders=["/project"])
+    words = wall.command_line(["/bin/ls", "-l"])   # start this instead
+    wall.close()
+
+The command line is the confined command for whoever starts it: a terminal, an agent's host, another machine.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from dragoman.errors import LocalMistake
+from dragoman_local.sandbox.boundary import Boundary, Profile
+from dragoman_local.sandbox.plan import boundary_for
+
+_START = (
+    "import sys; sys.path.append(sys.argv.pop(1)); from dragoman_local.sandbox.launcher import main; main()"
+)
+_HEAD = "dragoman: no sandbox: "
+
+MOST_BYTES = 120_000
+"""One word of a command line may not be longer on Linux."""
+
+PROBE_SECONDS = 20.0
+OLDEST_LANDLOCK = 2
+"""With the first version no file can be moved to another folder, and git does that for every commit."""
+
+
+def confined(words: Sequence[str], boundary: Boundary) -> list[str]:
+    """The command line that runs these words behind a boundary. The program is named by its path."""
+    text = msgspec.json.encode(boundary).decode()
+    if len(text) > MOST_BYTES:
+        raise LocalMistake(
+            "the sandbox has too many places: choose a folder with fewer repositories below it"
+        )
+    source = str(Path(__file__).parents[2])
+    return [sys.executable, "-I", "-S", "-c", _START, source, text, *words]
+
+
+def can_hold(profile: Profile) -> str | None:
+    """Why this machine cannot hold a profile; None if it can. It is tried once, with a real wall."""
+    return None if profile == "off" else _why_not()
+
+
+@cache
+def _why_not() -> str | None:
+    if sys.platform != "linux":
+        return "this system is not Linux, and no other is supported yet"
+    if platform.machine() != "x86_64":
+        return f"the processor {platform.machine()} is not supported yet, x86-64 is"
+    if not sys.executable or getattr(sys, "frozen", False):
+        return "there is no Python to start the sandbox with: this program is frozen"
+    from dragoman_local.sandbox.system_calls import landlock_version  # Linux alone
+
+    version = landlock_version()
+    if version < OLDEST_LANDLOCK:
+        found = f"has version {version} of Landlock" if version else "has no Landlock, or it is not enabled"
+        return f"the kernel {found}; Linux 5.19 with `lsm=landlock` is needed"
+    return _explain(_try_out())
+
+
+def _try_out() -> str:
+    """The complaint of a launcher that cannot build a wall; empty if it can."""
+    words = confined(["/bin/true"], Boundary(profile="read-only"))
+    try:
+        probe = subprocess.run(
+            words, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, check=False
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"the launcher: {error}"
+    if probe.returncode == 0:
+        return ""
+    lines = probe.stderr.decode(errors="replace").strip().splitlines()
+    return (lines[-1] if lines else f"the launcher ended with {probe.returncode}").removeprefix(_HEAD)
+
+
+def _explain(complaint: str) -> str | None:
+    """Which layer refused, and what to set: the system says EPERM for all of them."""
+    if not complaint:
+        return None
+    settings = {
+        "/proc/sys/user/max_user_namespaces": ("0", "set user.max_user_namespaces above 0"),
+        "/proc/sys/kernel/unprivileged_userns_clone": ("0", "set kernel.unprivileged_userns_clone to 1"),
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": (
+            "1",
+            "AppArmor restricts user namespaces; give Python a profile with `userns`, "
+            "or set kernel.apparmor_restrict_unprivileged_userns to 0",
+        ),
+    }
+    for path, (value, advice) in settings.items():
+        if _content(path) == value:
+            return f"{complaint}: {advice}"
+    if "Seccomp:\t2" in _content("/proc/self/status"):
+        return f"{complaint}: a sandbox or a container around us forbids it (Docker: --security-opt)"
+    return complaint
+
+
+def _content(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8").strip()
+    except OSError:
+        return ""
+
+
+def hold_or_refuse(profile: Profile) -> None:
+    """For a profile that a person chose: raises `LocalMistake` where it cannot be held."""
+    if reason := can_hold(profile):
+        raise LocalMistake(
+            f"the sandbox profile {profile} cannot be held here: {reason}. "
+            "Nothing was started. Choose --sandbox off to go without a wall"
+        )
+
+
+class Wall:
+    """The wall of one session: its boundary, which is made once, and its temporary folder. Making one reads
+    folders: not for an event loop.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        *,
+        folders: Sequence[str],
+        state: Sequence[str] = (),
+        secrets: Sequence[str] = (),
+    ) -> None:
+        """Raises `LocalMistake` if no wall can be built around these folders."""
+        self._temporary = tempfile.mkdtemp(prefix="dragoman-wall-")
+        try:
+            self.boundary = boundary_for(
+                profile, folders, state=state, secrets=secrets, temporary=self._temporary
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    def command_line(self, words: Sequence[str]) -> list[str]:
+        return confined(words, self.boundary)
+
+    def close(self) -> None:
+        """Remove the temporary folder, and what commands left in it. Closing twice is fine."""
+        shutil.rmtree(self._temporary, ignore_errors=True)

@@ -1,0 +1,193 @@
+"""Escapes: each has its effect without the wall, and none behind it, as root and as an ordinary user."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from dragoman_local.sandbox.boundary import Boundary
+from dragoman_local.sandbox.launcher import read_json
+from dragoman_local.sandbox.plan import boundary_for
+from dragoman_local.sandbox.wall import confined
+from tests.sandbox import escapes
+from tests.sandbox.stage import STRANGER, Scene, scene
+
+USERS = [0, STRANGER] if os.getuid() == 0 else [os.getuid()]
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the wall is Linux's")
+
+
+users = pytest.mark.parametrize("uid", USERS, ids=lambda uid: "root" if uid == 0 else "user")
+
+
+@pytest.mark.bound(60)
+@users
+def test_every_escape_works_without_the_wall_and_none_behind_it(uid: int) -> None:
+    with scene(uid, list(escapes.ATTEMPTS)) as stage, stage.context() as context:
+        before = stage.files_outside()
+        behind = stage.try_escapes(context, profile="workspace")
+        assert [name for name, outcome in behind.items() if outcome is True] == []
+        assert stage.files_outside() == before
+        without = stage.try_escapes(context, profile="off")
+    failed = {name: outcome for name, outcome in without.items() if outcome is not True}
+    assert failed.keys() <= escapes.KERNEL_MAY_REFUSE, failed
+    assert len(behind) >= (105 if uid == 0 else 80)
+
+
+@pytest.fixture(scope="module", params=USERS, ids=lambda uid: "root" if uid == 0 else "user")
+def ground(request: pytest.FixtureRequest) -> Iterator[Scene]:
+    with scene(request.param) as stage:
+        yield stage
+
+
+# What must work inside.
+
+
+def shell(stage: Scene, line: str) -> subprocess.CompletedProcess[bytes]:
+    return stage.run(["/bin/sh", "-c", line])
+
+
+def test_a_command_keeps_its_folder_its_environment_and_its_output(ground: Scene) -> None:
+    done = shell(ground, "pwd; echo $VICTIM; id -u; printf '\\377\\000x'; echo wrong >&2")
+    expected = f"{ground.workspace}\nyes\n{ground.uid}\n".encode() + b"\xff\x00x"
+    assert (done.stdout, done.stderr, done.returncode) == (expected, b"wrong\n", 0)
+
+
+@pytest.mark.parametrize(("line", "expected"), [("exit 7", 7), ("kill -TERM $$", -15), ("kill -KILL $$", -9)])
+def test_a_command_ends_as_it_would_without_the_wall(ground: Scene, line: str, expected: int) -> None:
+    assert shell(ground, line).returncode == expected
+
+
+def test_large_output_arrives_whole(ground: Scene) -> None:
+    assert len(shell(ground, "head -c 5000000 /dev/zero").stdout) == 5_000_000
+
+
+def test_a_program_that_is_not_there_says_so(ground: Scene) -> None:
+    done = ground.run([str(ground.workspace / "nothing")])
+    assert done.returncode == 127
+    assert b"there is no such program inside the wall" in done.stderr
+
+
+def test_work_in_the_workspace_goes_on(ground: Scene) -> None:
+    """Files, moves between folders, commits in a repository and in a work tree, terminals, loopback."""
+    commit = "git -c user.name=A -c user.email=a@b commit --quiet --message"
+    program = ground.workspace / "server.py"
+    program.write_text(
+        "import http.server, os, threading, urllib.request as u\n"
+        "s = http.server.HTTPServer(('127.0.0.1', 0), http.server.SimpleHTTPRequestHandler)\n"
+        "threading.Thread(target=s.serve_forever, daemon=True).start()\n"
+        "print(u.urlopen(f'http://127.0.0.1:{s.server_port}/a.txt').read())\n"
+        "ours, theirs = os.openpty(); print(os.ttyname(theirs)[:9])\n"
+    )
+    done = shell(
+        ground,
+        "set -e; echo one > a.txt; mkdir -p d; mv a.txt d/; mv d/a.txt .; git add a.txt; "
+        f"{commit} second; git branch other; git log --format=%s -1; "
+        f"cd linked-tree; echo two > b.txt; git add b.txt; {commit} third; git log --format=%s -1; cd ..; "
+        f"{ground.python} -I -S server.py; echo kept > /tmp/x; cat /tmp/x; : > /dev/null; "
+        "bash -mc 'sleep 0 & wait'",
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode().split() == ["second", "third", "b'one\\n'", "/dev/pts/", "kept"]
+
+
+def test_a_folder_of_the_session_below_tmp_is_there_and_its_neighbours_are_not(
+    ground: Scene, tmp_path: Path
+) -> None:
+    if ground.uid != os.getuid():
+        pytest.skip("the folder is ours alone")
+    (tmp_path / "secret").write_text("x")
+    folder = tmp_path / "here"
+    folder.mkdir()
+    boundary = ground.boundary()
+
+    boundary = boundary_for("workspace", [str(folder)], environ=ground.environment)
+    words = confined(["/bin/sh", "-c", "echo x > file; ls .."], boundary)
+    done = subprocess.run(words, cwd=folder, capture_output=True, check=False)
+    assert (done.stdout, (folder / "file").read_text()) == (b"here\n", "x\n")
+
+
+def test_the_read_only_profile_writes_nothing_but_temporary_files(ground: Scene) -> None:
+    done = ground.run(["/bin/sh", "-c", "echo x > /tmp/x && echo x > here"], profile="read-only")
+    assert done.returncode != 0
+    assert b"Read-only file system" in done.stderr
+    assert not (ground.workspace / "here").exists()
+
+
+def test_limits_hold(ground: Scene) -> None:
+    boundary = ground.boundary()
+    line = ground.confined(["/bin/sh", "-c", "ulimit -n; ulimit -c"], boundary_with(boundary, NOFILE=77))
+    done = subprocess.run(line, cwd=ground.workspace, capture_output=True, check=False, **ground.identity)
+    assert done.stdout.split() == [b"77", b"0"]
+
+
+def boundary_with(boundary: Boundary, **limits: int) -> Boundary:
+    return replace(boundary, limits={**boundary.limits, **limits})
+
+
+# A wall that cannot be built.
+
+
+def test_a_folder_that_was_exchanged_is_refused(ground: Scene) -> None:
+    boundary = ground.boundary()
+    place = replace(boundary.writable[0], inode=1)
+    line = ground.confined(["/bin/true"], replace(boundary, writable=(place,)))
+    done = subprocess.run(line, cwd=ground.workspace, capture_output=True, check=False, **ground.identity)
+    assert done.returncode == 125
+    assert b"is another file than the one that the boundary was made for" in done.stderr
+
+
+def test_a_step_that_fails_ends_the_start(ground: Scene) -> None:
+    line = ground.confined(["/bin/echo", "ran"], replace(ground.boundary(), temporary="/nowhere"))
+    done = subprocess.run(line, cwd=ground.workspace, capture_output=True, check=False, **ground.identity)
+    assert (done.returncode, done.stdout) == (125, b"")
+    assert done.stderr.startswith(b"dragoman: no sandbox: a temporary folder of its own: No such file")
+
+
+def test_no_second_wall_can_be_built_inside_and_it_is_said(ground: Scene) -> None:
+    inner = ground.confined(["/bin/true"], Boundary(profile="read-only"))
+    done = ground.run(inner)
+    assert done.returncode == 125
+    assert b"a user namespace: Operation not permitted" in done.stderr
+
+
+# What is left behind: nothing.
+
+LEAVERS = {
+    "setsid": "setsid sleep 1000 & echo up; wait",
+    "double fork": "(sleep 1000 &) ; (setsid sh -c 'sleep 1000 & sleep 1000' &) ; echo up; sleep 1000",
+    "no environment": "env -i setsid sleep 1000 & echo up; wait",
+    "stopped": "setsid sh -c 'kill -STOP $$; sleep 1000' & echo up; wait",
+}
+
+
+@pytest.mark.parametrize("line", LEAVERS.values(), ids=LEAVERS)
+def test_nothing_survives_the_launcher(ground: Scene, line: str) -> None:
+    """Its death is the death of the namespace: the pipe that everybody inside holds comes to its end."""
+    words = ground.confined(["/bin/sh", "-c", line], ground.boundary())
+    with subprocess.Popen(
+        words, cwd=ground.workspace, stdout=subprocess.PIPE, start_new_session=True, **ground.identity
+    ) as launcher:
+        assert launcher.stdout is not None
+        assert launcher.stdout.readline() == b"up\n"
+        os.kill(launcher.pid, signal.SIGKILL)
+        assert launcher.stdout.read() == b""
+
+
+def test_what_a_command_leaves_running_is_asked_to_end_and_ends(ground: Scene) -> None:
+    polite = "(trap 'echo asked; exit' TERM; echo up > ready; while :; do sleep 0.01; done)"
+    deaf = "(trap '' TERM; sleep 1000)"
+    done = shell(ground, f"mkfifo ready; {polite} & {deaf} & cat ready; exit 3")
+    assert (done.returncode, done.stdout.split()) == (3, [b"up", b"asked"])
+
+
+def test_json_of_the_launcher_is_read_as_json_is() -> None:
+    value = {"a": ['\u00e9\n"\\', 1, 2.5, True, None, {"b": []}]}
+    assert read_json(json.dumps(value)) == value

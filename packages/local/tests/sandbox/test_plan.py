@@ -1,0 +1,171 @@
+"""What a boundary says, for folders, repositories, homes and agents of every kind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dragoman.errors import LocalMistake
+from dragoman_local.sandbox.boundary import Boundary, parse_profile
+from dragoman_local.sandbox.plan import boundary_for
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the wall is Linux's")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    path = tmp_path / "home"
+    path.mkdir()
+    return path
+
+
+def plan(home: Path, *folders: Path, **options: object) -> Boundary:
+    env = {"HOME": str(home)}
+    return boundary_for("workspace", [str(folder) for folder in folders], environ=env, **options)  # type: ignore[arg-type]
+
+
+def made(path: Path, text: str = "") -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return str(path)
+
+
+def git(*words: str, cwd: Path) -> None:
+    who = ("-c", "user.name=A", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
+    subprocess.run(["git", *who, *words], cwd=cwd, check=True, capture_output=True)
+
+
+def writable(boundary: Boundary) -> list[str]:
+    return [place.path for place in boundary.writable]
+
+
+def test_the_folder_of_a_session_is_writable_and_settings_in_it_are_not(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    policy, settings = made(folder / ".dragoman/policy.toml"), made(folder / ".claude/settings.json")
+    boundary = plan(home, folder)
+    assert writable(boundary) == [str(folder), str(folder / ".claude")]
+    assert boundary.read_only == (str(Path(policy).parent), settings)
+
+
+def test_secrets_of_the_home_folder_are_hidden(home: Path) -> None:
+    made(home / ".ssh/id")
+    made(home / ".config/gcloud/credentials.db")
+    made(home / ".npmrc", "registry=x")
+    assert {str(home / ".ssh"), str(home / ".config/gcloud")} <= set(plan(home).hidden)
+    assert str(home / ".npmrc") not in plan(home).hidden
+    made(home / ".npmrc", "//x/:_authToken=abc")
+    assert str(home / ".npmrc") in plan(home).hidden
+
+
+def test_files_of_ours_are_hidden_but_for_agents_that_were_installed(home: Path) -> None:
+    made(home / ".local/share/dragoman/hub.db")
+    made(home / ".local/share/dragoman/agents/x/bin")
+    made(home / ".config/dragoman/config.toml")
+    boundary = plan(home)
+    assert {str(home / ".local/share/dragoman"), str(home / ".config/dragoman")} <= set(boundary.hidden)
+    assert str(home / ".local/share/dragoman/agents") in boundary.read_only
+
+
+def test_a_session_in_the_home_folder_cannot_write_start_up_files(home: Path) -> None:
+    bashrc, git_config = made(home / ".bashrc"), made(home / ".gitconfig")
+    boundary = plan(home, home)
+    assert {bashrc, git_config} <= set(boundary.read_only)
+
+
+def test_the_state_of_an_agent_is_writable_its_settings_are_not_and_its_login_is_seen(home: Path) -> None:
+    settings = made(home / ".claude/settings.json")
+    login = made(home / ".claude/.credentials.json")
+    other = made(home / ".codex/auth.json")
+    boundary = plan(home, state=(".claude", ".gone"))
+    assert writable(boundary) == [str(home / ".claude")]
+    assert settings in boundary.read_only
+    assert login not in boundary.hidden
+    assert other in boundary.hidden
+    assert login in plan(home).hidden
+
+
+def test_a_repository_above_the_folder_takes_commits_but_no_hooks(home: Path, tmp_path: Path) -> None:
+    git("init", "repo", cwd=tmp_path)
+    folder = tmp_path / "repo/below/deep"
+    folder.mkdir(parents=True)
+    boundary = plan(home, folder)
+    places = tmp_path / "repo/.git"
+    assert writable(boundary) == [str(folder), str(places)]
+    assert set(boundary.read_only) == {str(places / "hooks"), str(places / "config")}
+
+
+def test_a_work_tree_gets_what_a_commit_needs_of_its_repository(home: Path, tmp_path: Path) -> None:
+    git("init", "repo", cwd=tmp_path)
+    git("commit", "--allow-empty", "-m", "x", cwd=tmp_path / "repo")
+    git("worktree", "add", "../tree", cwd=tmp_path / "repo")
+    common = tmp_path / "repo/.git"
+    boundary = plan(home, tmp_path / "tree")
+    assert set(writable(boundary)) == {
+        str(tmp_path / "tree"),
+        *(str(common / name) for name in ("worktrees/tree", "objects", "refs", "logs")),
+    }
+    assert str(tmp_path / "tree/.git") in boundary.read_only
+    assert str(common / "worktrees/tree/commondir") in boundary.read_only
+
+
+def test_a_file_that_claims_to_be_a_work_tree_of_a_repository_gets_nothing(
+    home: Path, tmp_path: Path
+) -> None:
+    git("init", "repo", cwd=tmp_path)
+    git("commit", "--allow-empty", "-m", "x", cwd=tmp_path / "repo")
+    git("worktree", "add", "../tree", cwd=tmp_path / "repo")
+    folder = tmp_path / "liar"
+    made(folder / ".git", f"gitdir: {tmp_path}/repo/.git/worktrees/tree\n")
+    assert writable(plan(home, folder)) == [str(folder)]
+    made(folder / ".git", f"gitdir: {tmp_path}/repo/.git\n")
+    assert writable(plan(home, folder)) == [str(folder)]
+
+
+def test_submodules_nested_repositories_and_hooks_elsewhere_are_protected(home: Path, tmp_path: Path) -> None:
+    git("init", "part", cwd=tmp_path)
+    git("commit", "--allow-empty", "-m", "x", cwd=tmp_path / "part")
+    git("init", "repo", cwd=tmp_path)
+    repo = tmp_path / "repo"
+    git("submodule", "add", str(tmp_path / "part"), "module", cwd=repo)
+    git("init", "vendor/nested", cwd=repo)
+    made(repo / ".husky/pre-commit")
+    git("config", "core.hooksPath", ".husky", cwd=repo)
+    found = plan(home, repo).read_only
+    expected = (".husky", "module/.git", ".git/modules/module/config", ".git/modules/module/hooks")
+    for name in (*expected, "vendor/nested/.git/hooks", "vendor/nested/.git/config"):
+        assert str(repo / name) in found, name
+
+
+def test_a_repository_without_hooks_gets_an_empty_folder_to_protect(home: Path, tmp_path: Path) -> None:
+    git("init", "--template=", "repo", cwd=tmp_path)
+    assert str(tmp_path / "repo/.git/hooks") in plan(home, tmp_path / "repo").read_only
+
+
+def test_the_whole_file_system_is_no_workspace(home: Path) -> None:
+    with pytest.raises(LocalMistake, match="whole file system"):
+        plan(home, Path("/"))
+
+
+def test_a_boundary_is_text_and_json(home: Path, tmp_path: Path) -> None:
+    made(home / ".ssh/id")
+    boundary = plan(home, tmp_path)
+    text = boundary.text()
+    assert f"writable   {tmp_path}" in text
+    assert f"hidden     {home}/.ssh" in text
+    assert msgspec.json.decode(msgspec.json.encode(boundary), type=Boundary) == boundary
+
+
+def test_profiles_are_read_by_name_and_what_is_not_there_yet_is_refused() -> None:
+    assert [parse_profile(name) for name in ("off", "read-only", "workspace")] == [
+        "off",
+        "read-only",
+        "workspace",
+    ]
+    with pytest.raises(LocalMistake, match="not there yet"):
+        parse_profile("workspace+net:example.org")
+    with pytest.raises(LocalMistake, match="is no sandbox profile"):
+        parse_profile("strict")
