@@ -23,7 +23,7 @@ from tests.every import every
 
 ROOT = Path(__file__).parent.parent
 PAGES = ("hub.md", "security.md", "policy.md", "handover.md")
-INTRODUCED_PAGES = ("mcp.md", "openai.md")
+INTRODUCED_PAGES = ("mcp.md", "openai.md", "sandbox.md")
 """Pages that begin with what a command is for; behind their first heading they are as strict."""
 COMMENT = re.compile(r"<!-- (held by|no promise): (.+?) -->", re.DOTALL)
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

@@ -50,6 +50,7 @@ from dragoman_hub.push.notifier import PushNotifier
 from dragoman_hub.push.setup import open_push
 from dragoman_hub.settings import HubSettings, changed_settings, offered_agents
 from dragoman_local.kit.journal_lender import erase_sessions
+from dragoman_local.sandbox.choice import chosen_sandbox
 from dragoman_local.workspace.policy.policy_paths import policy_paths
 
 log = logging.getLogger(__name__)
@@ -311,6 +312,8 @@ def options_of(settings: HubSettings) -> HubOptions:
         sessions=settings.limits.sessions,
         originals_kept=settings.limits.originals,
         keep_days=settings.keep_days,
+        sandbox=chosen_sandbox(settings.sandbox),
+        secrets=(settings.journal_place, str(settings.tokens_path)),
         files=settings.files,
         expire=settings.approvals.expire,
         on_expiry=settings.approvals.on_expiry,

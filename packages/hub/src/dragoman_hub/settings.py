@@ -21,6 +21,7 @@ from dragoman_local.journal.contract import Durability
 from dragoman_local.journal.history import history_path
 from dragoman_local.known import KnownAgent, known_agents
 from dragoman_local.known.lookup import BUILT_IN
+from dragoman_local.sandbox.boundary import SandboxChoice
 
 
 class Kind(Struct, frozen=True):
@@ -172,6 +173,8 @@ class HubSettings(Struct, frozen=True, kw_only=True):
     known_agents: Flag = True
     agent_installs: Literal["loopback", "always", "never"] = "loopback"
     files: Literal["client", "hub"] = "client"
+    sandbox: SandboxChoice = "auto"
+    """The wall around commands in terminals of the hub."""
     tls: TlsFiles = TlsFiles()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     limits: LimitSettings = LimitSettings()
@@ -195,7 +198,7 @@ class HubSettings(Struct, frozen=True, kw_only=True):
 
 
 NEEDS_RESTART = (
-    *("listen", "journal", "durability", "insecure", "tls", "encryption", "telemetry", "push"),
+    *("listen", "journal", "durability", "insecure", "tls", "encryption", "telemetry", "push", "sandbox"),
     *(
         "cluster",
         "limits.message",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from dragoman import Client
 from dragoman.transport.owned_tree import owned_trees
-from dragoman.transport.tree import look_up
+from dragoman.transport.tree import Process, look_up
 from dragoman_local.workspace.workspace import Workspace
 from tests.runtime.raw import Frame, notification, request
 from tests.sdk.ends import RawAgent, raw_agent
@@ -100,6 +100,18 @@ def code(frame: Frame) -> tuple[int, str]:
 def is_alive(pid: int) -> bool:
     seen = look_up(pid)
     return seen is not None and not seen.dead
+
+
+def pid_here(pid: int, tree: Iterable[Process] | None = None) -> int:
+    """The number here of a process of a tree that knows itself by this one: behind the wall, numbers begin
+    anew. The tree is the latest, if none is given.
+    """
+    for process in owned_trees()[-1].processes() if tree is None else tree:
+        status = Path(f"/proc/{process.pid}/status").read_text("ascii")
+        numbers = next(line for line in status.splitlines() if line.startswith("NSpid:")).split()
+        if int(numbers[-1]) == pid:
+            return process.pid
+    raise AssertionError(f"no process of the tree has the number {pid}")
 
 
 async def gone(pid: int) -> None:

@@ -19,6 +19,9 @@ from dragoman import Agent, Client, Turn, blocking
 from dragoman.errors import ErrorAnswer
 from dragoman.testing.pace import patience
 from dragoman.transport.owned_tree import owned_trees
+from dragoman.transport.tree import members
+from dragoman_local.sandbox import wall
+from dragoman_local.sandbox.boundary import SandboxChoice
 from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.lent_terminals import LentTerminals, TerminalRequest
 from dragoman_local.workspace.places import FilePlace
@@ -27,7 +30,8 @@ from dragoman_local.workspace.roots import Roots
 from dragoman_local.workspace.settings import TerminalSettings
 from dragoman_local.workspace.workspace import Workspace
 from tests.faults.watch import eventually
-from tests.workspace.command_agent import code, descriptors, gone, is_alive, running
+from tests.sandbox.stage import need_wall
+from tests.workspace.command_agent import code, descriptors, gone, is_alive, pid_here, running
 
 SLEEP = "sleep 60"
 EURO = "\u20ac"
@@ -219,6 +223,7 @@ KILLED = """
 import asyncio, sys
 from dragoman_local.workspace.lent_terminals import TerminalRequest
 from dragoman_local.workspace.workspace import Workspace
+from dragoman.transport.owned_tree import owned_trees
 
 async def main():
     workspace = Workspace()
@@ -227,7 +232,7 @@ async def main():
     terminal = await workspace.terminals("s").create(TerminalRequest(command="sh", args=["-c", script]))
     while "\\n" not in (text := workspace.terminals("s").get(terminal).tail.text):
         await asyncio.sleep(0.01)
-    print(text, end="", flush=True)
+    print(owned_trees()[-1].pid, text, end="", flush=True)
     await asyncio.sleep(60)
 
 asyncio.run(main())
@@ -241,7 +246,8 @@ async def test_nothing_survives_a_client_that_is_killed(tmp_path: Path) -> None:
     )
     assert client.stdout is not None
     with client.stdout as output:
-        shell = int(await asyncio.to_thread(output.readline))
+        root, number = map(int, (await asyncio.to_thread(output.readline)).split())
+    shell = pid_here(number, members(root))
     session = [process.pid for process in _processes() if process.session == shell or process.parent == shell]
     assert len(session) >= 3
     client.send_signal(signal.SIGKILL)
@@ -254,6 +260,46 @@ def _processes() -> Any:
     from dragoman.transport.tree import processes
 
     return processes().values()
+
+
+# The wall.
+
+
+async def test_a_command_runs_behind_the_wall_and_a_guard_sees_that(tmp_path: Path) -> None:
+    need_wall()
+    seen: list[Access] = []
+
+    async def guard(access: Access) -> None:
+        seen.append(access)
+
+    folder = tmp_path / "here"
+    folder.mkdir()
+    async with running(folder, Workspace(guard=guard)) as agent:
+        text = await agent.run(
+            "sh", "-c", "echo x > inside; echo kept > /tmp/note; echo x > /etc/dragoman-note"
+        )
+        assert "/etc/dragoman-note" in text
+        assert not Path("/etc/dragoman-note").exists()
+        assert await agent.run("cat", "/tmp/note") == "kept\n"
+    assert [command.command.wall for command in seen if command.command] == ["workspace", "workspace"]
+    assert [path.name for path in tmp_path.rglob("*")] == ["here", "inside"]
+
+
+@pytest.mark.parametrize("choice", ["auto", "workspace", "off"])
+async def test_a_machine_without_walls_says_so_and_refuses_one_that_was_chosen(
+    tmp_path: Path, choice: SandboxChoice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wall, "_why_not", lambda: "the kernel is too old")
+    heard: list[str] = []
+    workspace = Workspace(terminals=TerminalSettings(sandbox=choice), on_no_wall=heard.append)
+    async with running(tmp_path, workspace) as agent:
+        for _ in range(2):
+            if choice == "workspace":
+                assert code(await agent.create("true")) == (FORBIDDEN, "no_wall")
+            else:
+                assert await agent.run("echo", "ran") == "ran\n"
+    told = ["commands run without a sandbox (no wall: the kernel is too old)"]
+    assert heard == (told if choice == "auto" else [])
 
 
 def test_a_workspace_can_lend_no_terminals() -> None:

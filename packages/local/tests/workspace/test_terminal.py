@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from dragoman_local.workspace.refusals import NOT_FOUND
 from dragoman_local.workspace.settings import TerminalSettings
 from dragoman_local.workspace.workspace import Workspace
 from tests.runtime.raw import until
-from tests.workspace.command_agent import code, gone, is_alive, running
+from tests.workspace.command_agent import code, gone, is_alive, pid_here, running
 
 SLEEP = "sleep 60"
 EURO = "\u20ac"
@@ -144,7 +145,7 @@ async def test_a_release_takes_the_whole_tree_and_answers_whoever_waits(tmp_path
     async with running(tmp_path) as agent:
         script = f"setsid {SLEEP} & {SLEEP} & echo $!; wait"
         terminal = await agent.start("sh", "-c", script)
-        child = int(await agent.until(terminal, "\n"))
+        child = pid_here(int(await agent.until(terminal, "\n")))
         wait = agent.send("wait_for_exit", terminalId=terminal)
         tree = owned_trees()[-1]
         while len(members := tree.processes()) < 3:
@@ -193,9 +194,12 @@ async def test_a_cancelled_kill_kills_at_once(tmp_path: Path) -> None:
 
 async def test_what_a_command_leaves_running_ends_with_it(tmp_path: Path) -> None:
     async with running(tmp_path) as agent:
-        terminal = await agent.start("sh", "-c", f"{SLEEP} & echo $!")
+        os.mkfifo(tmp_path / "go")
+        terminal = await agent.start("sh", "-c", f"{SLEEP} & echo $!; cat go")
+        child = pid_here(int(await agent.until(terminal, "\n")))
+        assert is_alive(child)
+        (tmp_path / "go").write_text("")
         assert (await agent.wait(terminal))["exitCode"] == 0
-        child = int((await agent.output(terminal))["output"])
         await gone(child)
 
 

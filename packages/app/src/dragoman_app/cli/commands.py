@@ -495,6 +495,38 @@ examples:
         options="agents",
     ),
     CommandRow(
+        name="sandbox",
+        group="agents and what they may do",
+        help="show the wall around commands of agents, and try it",
+        metavar="ACTION",
+        examples="""\
+examples:
+  dragoman sandbox show                                what a command here may write, read and not see
+  dragoman sandbox show --profile read-only --json
+  dragoman sandbox verify                              try to get through, from inside
+  dragoman sandbox verify -- make test                 the same, and then run a command behind the wall
+
+exit status of verify:
+    0  everything holds; with a command, its own status
+    2  the wall cannot be built here, and standard error says which layer refuses
+    3  something got through
+
+`dragoman help sandbox` says what the wall holds, and what it does not.
+""",
+    ),
+    CommandRow(
+        name="sandbox show",
+        help="print what a command may write, read and not see",
+        run="dragoman_app.cli.sandbox:run_show",
+        options="agents",
+    ),
+    CommandRow(
+        name="sandbox verify",
+        help="try the wall from inside, and say what came of each attempt",
+        run="dragoman_app.cli.sandbox:run_verify",
+        options="agents",
+    ),
+    CommandRow(
         name="audit",
         group="agents and what they may do",
         help="check the log of what agents asked and what was decided",

@@ -49,6 +49,7 @@ def _settings(args: argparse.Namespace) -> HubSettings:
         "tls.certificate": args.tls_cert,
         "tls.key": args.tls_key,
         "insecure": args.insecure,
+        "sandbox": args.sandbox,
     }
     overrides = {name: value for name, value in options.items() if value is not None}
     return load_settings(Path(args.config) if args.config else None, overrides=overrides)

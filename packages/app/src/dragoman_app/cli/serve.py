@@ -48,6 +48,7 @@ def _check_options(args: argparse.Namespace) -> None:
         "--env": args.env,
         "--max-sessions": args.max_sessions != MOST_SESSIONS,
         "--policy": args.policy,
+        "--sandbox": args.sandbox,
         "--shell-lines": args.shell_lines,
         "--show-tools": args.show_tools,
         "--silence": args.silence != SILENCE_SECONDS,

@@ -131,12 +131,7 @@ def test_a_login_that_the_agent_handles_is_tried_once(tmp_path: Path) -> None:
 def test_a_line_of_shell_is_run_by_a_shell_only_where_that_was_asked_for(
     asked_for: bool, tmp_path: Path
 ) -> None:
-    line = json.dumps({"sessionId": "$session", "command": "echo one && touch made"})
-    agent = scripted(
-        tmp_path,
-        f"agent liner\non prompt\n  call terminal/create {line} as=made\n"
-        '  call terminal/wait_for_exit {"sessionId": "$session", "terminalId": "$made.terminalId"}\n',
-    )
+    agent = scripted(tmp_path, 'agent liner\non prompt\n  run "echo one && touch made"\n')
     more = ["--shell-lines"] if asked_for else []
     run("--agent", agent, "--approve", "all", *more, "x", folder=tmp_path)
     assert (tmp_path / "made").exists() is asked_for

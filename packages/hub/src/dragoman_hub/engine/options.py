@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from dragoman_hub.engine.bounds import MIB
+from dragoman_local.sandbox.boundary import SandboxChoice
 
 Trace: TypeAlias = Callable[[str, str, Mapping[str, Any] | None, str], Mapping[str, Any] | None]
 """From session, key, `_meta` and agent of a prompt to the `_meta` that it is to have."""
@@ -44,6 +45,10 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     """Seconds for which the journal keeps originals of what nobody has settled."""
     keep_days: int = 0
     """Days after which a session is forgotten in which nothing is said; 0 keeps all."""
+    sandbox: SandboxChoice = "auto"
+    """The wall around commands in terminals of ours."""
+    secrets: tuple[str, ...] = ()
+    """Files and folders of ours that no command may read."""
     changes: bool = False
     """Whether what a turn changes on disk is looked at."""
     changes_kept: float = 1800.0

@@ -42,6 +42,7 @@ from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
 from dragoman_local.workspace.refusals import policy_refusal
 from dragoman_local.workspace.remote_access import PERMIT_METHOD
+from dragoman_local.workspace.settings import TerminalSettings
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,10 @@ class ApprovalBroker:
         audit = AuditLog(hub.options.audit) if hub.options.audit else None
         self.judge = HubJudge(hub, file=hub.options.policy, audit=audit)
         self.attempts = AttemptLog(audit, self.judge.threads)
-        self._lending = HubLender(guard=self.judge.guard)
+        self._lending = HubLender(
+            guard=self.judge.guard,
+            terminals=TerminalSettings(sandbox=hub.options.sandbox, secrets=hub.options.secrets),
+        )
         self._terminals: set[tuple[str, str]] = set()  # sessions and terminals that we lend ourselves
         self._lenders: dict[tuple[str, int], ClientPort] = {}  # by session and request
         self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}

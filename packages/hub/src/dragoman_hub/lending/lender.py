@@ -31,7 +31,7 @@ from dragoman_local.workspace.method_handlers import MethodHandlers
 from dragoman_local.workspace.refusals import reason_of, session_unknown
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
 from dragoman_local.workspace.roots import Roots
-from dragoman_local.workspace.settings import DEFAULT_SETTINGS
+from dragoman_local.workspace.settings import DEFAULT_SETTINGS, DEFAULT_TERMINALS, TerminalSettings
 from dragoman_local.workspace.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -117,9 +117,9 @@ def _size_of_file(params: Raw) -> int:
 class HubLender:
     """What the hub lends, session by session."""
 
-    def __init__(self, *, guard: Guard) -> None:
+    def __init__(self, *, guard: Guard, terminals: TerminalSettings = DEFAULT_TERMINALS) -> None:
         self._guard = guard
-        self._workspace = Workspace(guard=guard)
+        self._workspace = Workspace(guard=guard, terminals=terminals)
         self._handlers = MethodHandlers(self._workspace)
         self._open: dict[str, tuple[str, ...]] = {}
         self._opening: dict[str, KeyedLock] = {}

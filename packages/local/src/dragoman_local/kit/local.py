@@ -49,7 +49,7 @@ class LocalTools:
         )
         self.files = LentFiles(session.id, files, WorkspaceHooks())
         """Reads and writes below the session's folders; writes over what changed unseen are refused."""
-        self.terminals = LentTerminals(self._roots, TerminalSettings(grace=GRACE))
+        self.terminals = LentTerminals(self._roots, TerminalSettings(grace=GRACE, sandbox="off"))
         """Commands that the agent watches by itself."""
         self.terminals.session_id = session.id
 

@@ -18,6 +18,9 @@ Profile: TypeAlias = Literal["off", "read-only", "workspace"]
 of the session and, if it is an agent, below its own state.
 """
 
+SandboxChoice: TypeAlias = Literal["auto", "off", "read-only", "workspace"]
+"""What somebody chose; `auto` if nobody did."""
+
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 
 LEVELS = (

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,7 @@ from pathlib import Path
 import msgspec
 
 from dragoman.errors import LocalMistake
-from dragoman_local.sandbox.boundary import Boundary, Profile
+from dragoman_local.sandbox.boundary import Boundary, Profile, SandboxChoice
 from dragoman_local.sandbox.plan import boundary_for
 
 _START = (
@@ -103,7 +104,7 @@ def _explain(complaint: str) -> str | None:
         if _content(path) == value:
             return f"{complaint}: {advice}"
     if "Seccomp:\t2" in _content("/proc/self/status"):
-        return f"{complaint}: a sandbox or a container around us forbids it (Docker: --security-opt)"
+        return f"{complaint}: a sandbox or a container around us forbids it (Docker: its option security-opt)"
     return complaint
 
 
@@ -119,7 +120,7 @@ def hold_or_refuse(profile: Profile) -> None:
     if reason := can_hold(profile):
         raise LocalMistake(
             f"the sandbox profile {profile} cannot be held here: {reason}. "
-            "Nothing was started. Choose --sandbox off to go without a wall"
+            "Nothing was started. Choose the profile off to go without a wall"
         )
 
 
@@ -152,3 +153,55 @@ class Wall:
     def close(self) -> None:
         """Remove the temporary folder, and what commands left in it. Closing twice is fine."""
         shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+class SessionWall:
+    """The wall around the commands of a session, made with the first of them; from any thread.
+
+    With `auto` it is `workspace` where that can be held, and none where not: `reason` says why.
+    """
+
+    def __init__(self, profile: SandboxChoice, *, secrets: Sequence[str] = ()) -> None:
+        self._profile: Profile = "workspace" if profile == "auto" else profile
+        self._is_chosen = profile != "auto"
+        self._secrets = secrets
+        self._lock = threading.Lock()
+        self._folders: tuple[str, ...] = ()
+        self._wall: Wall | None = None
+        self.is_told = False
+        """Whether somebody was told that there is none."""
+        self.reason = "" if self._profile != "off" else "it is switched off"
+
+    def open(self, folders: Sequence[str]) -> Wall | None:
+        """The wall for commands in these folders, or none. Raises `LocalMistake` where a profile that
+        somebody chose cannot be held.
+        """
+        if self._profile == "off":
+            return None
+        with self._lock:
+            if self._folders != tuple(folders):
+                self._build(folders)
+            return self._wall
+
+    @property
+    def text(self) -> str:
+        """For people, once it was opened."""
+        return f"no wall: {self.reason}" if self._wall is None else self._profile
+
+    def _build(self, folders: Sequence[str]) -> None:
+        self.close()
+        try:
+            hold_or_refuse(self._profile)
+            self._wall = Wall(self._profile, folders=folders, secrets=self._secrets)
+            self.reason = ""
+        except LocalMistake as error:
+            if self._is_chosen:
+                raise
+            self.reason = can_hold(self._profile) or str(error)
+        self._folders = tuple(folders)
+
+    def close(self) -> None:
+        """Remove what belongs to the wall. It can be opened again."""
+        if self._wall is not None:
+            self._wall.close()
+        self._wall, self._folders = None, ()

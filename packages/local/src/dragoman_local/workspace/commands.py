@@ -49,6 +49,8 @@ class PlannedCommand(Struct, frozen=True, kw_only=True):
     """Variables that the agent sets."""
     assignments: tuple[str, ...] = ()
     """The same with their values, `NAME=value`: for whoever is asked."""
+    wall: str = ""
+    """The profile of the wall that it runs behind, or `no wall` and why."""
 
 
 def plan_command(
@@ -59,6 +61,7 @@ def plan_command(
     env: Mapping[str, str],
     set_by_agent: Sequence[tuple[str, str]] = (),
     shell_lines: bool,
+    wall: str = "",
 ) -> PlannedCommand:
     """What to start; an `ErrorAnswer` says why nothing can be."""
     _check([command, *args])
@@ -82,6 +85,7 @@ def plan_command(
         cwd=cwd,
         env_names=tuple(sorted({name for name, _ in set_by_agent})),
         assignments=tuple(f"{name}={value}" for name, value in set_by_agent),
+        wall=wall,
     )
 
 

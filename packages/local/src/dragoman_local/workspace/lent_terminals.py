@@ -10,17 +10,19 @@ Before a command starts, it has passed: the shape of its words, its environment,
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import secrets
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 
 from msgspec import Struct
 
-from dragoman.errors import ErrorAnswer
+from dragoman.errors import ErrorAnswer, LocalMistake
+from dragoman_local.sandbox.wall import SessionWall, Wall
 from dragoman_local.workspace.commands import PlannedCommand, plan_command
 from dragoman_local.workspace.environment import command_environment
 from dragoman_local.workspace.lent_files import Access, Guard
@@ -30,6 +32,8 @@ from dragoman_local.workspace.refusals import FORBIDDEN, NOT_FOUND, from_system,
 from dragoman_local.workspace.roots import Roots
 from dragoman_local.workspace.settings import TerminalSettings
 from dragoman_local.workspace.terminal import ProcessExit, TerminalProcess
+
+logger = logging.getLogger(__name__)
 
 PATIENCE = 10.0
 """Seconds that a closing thread waits for a loop in another one to end its commands."""
@@ -48,11 +52,21 @@ class TerminalRequest(Struct, frozen=True, kw_only=True):
 class LentTerminals:
     """What an agent gets in one session. `roots` may be exchanged when the session is opened anew."""
 
-    def __init__(self, roots: Roots, settings: TerminalSettings, *, guard: Guard | None = None) -> None:
+    def __init__(
+        self,
+        roots: Roots,
+        settings: TerminalSettings,
+        *,
+        guard: Guard | None = None,
+        on_no_wall: Callable[[str], None] | None = None,
+    ) -> None:
+        """`on_no_wall` hears why commands run without a wall that nobody switched off, once."""
         self.session_id = ""
         self.roots = roots
         self.settings = settings
+        self.wall = SessionWall(settings.sandbox, secrets=settings.secrets)
         self._guard = guard
+        self._on_no_wall = on_no_wall or _log_no_wall
         self._terminals: dict[str, TerminalProcess] = {}
         self._leaving: list[TerminalProcess] = []  # released, and not ended yet
         self._is_closed = False
@@ -73,6 +87,7 @@ class LentTerminals:
         env = command_environment(os.environ, request.env, allow=self.settings.allow_env)
         folder, path = await self._cwd_opened(request.cwd)
         try:
+            wall = await self._wall_opened()
             env["PWD"] = path
             command = self._plan(request, env, path)
             if self._guard is not None:
@@ -86,6 +101,7 @@ class LentTerminals:
                 env=env,
                 output_bytes=self._limit(request.output_bytes),
                 grace=self.settings.grace,
+                wall=wall,
             )
         finally:
             os.close(folder)
@@ -125,12 +141,14 @@ class LentTerminals:
         finally:
             for terminal in terminals:
                 terminal.kill_now()
+            self.wall.close()
 
     def close(self) -> None:
         """The same at once, without grace, from any thread."""
         self._is_closed = True
         for terminal in self._all_terminals():
             _kill_from_here(terminal)
+        self.wall.close()
 
     def _all_terminals(self) -> list[TerminalProcess]:
         terminals = [*self._terminals.values(), *self._leaving]
@@ -169,6 +187,7 @@ class LentTerminals:
             env=env,
             set_by_agent=request.env,
             shell_lines=self.settings.shell_lines,
+            wall=self.wall.text,
         )
 
     def _limit(self, requested_bytes: int | None) -> int:
@@ -176,6 +195,18 @@ class LentTerminals:
             self.settings.output_bytes if requested_bytes is None else requested_bytes,
             self.settings.most_output_bytes,
         )
+
+    async def _wall_opened(self) -> Wall | None:
+        """Without blocking: the first one reads folders, and tries what the machine can hold."""
+        loop = asyncio.get_running_loop()
+        try:
+            wall = await loop.run_in_executor(None, self.wall.open, self.roots.folders)
+        except LocalMistake as error:
+            raise refusal(FORBIDDEN, "no_wall", str(error)) from error
+        if wall is None and self.settings.sandbox == "auto" and not self.wall.is_told:
+            self.wall.is_told = True
+            self._on_no_wall(f"commands run without a sandbox ({self.wall.text})")
+        return wall
 
     async def _cwd_opened(self, cwd: str | None) -> tuple[int, str]:
         """Without blocking. A thread cannot be cancelled: what it opens for nobody is closed."""
@@ -196,6 +227,10 @@ class LentTerminals:
             parse(path)
             real = os.path.realpath(path, strict=True)
             return open_listing(real, dir_fd=-1), real
+
+
+def _log_no_wall(text: str) -> None:
+    logger.warning("terminals: %s", text)
 
 
 @contextmanager

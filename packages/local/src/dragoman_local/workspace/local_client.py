@@ -59,8 +59,9 @@ class LocalClient:
         rules: LocalRules,
         place: Place = "here",
         find_subagents: Callable[[], Subagents | None] = lambda: None,
+        on_no_wall: Callable[[str], None] | None = None,
     ) -> None:
-        """`find_subagents` gives those of the agent that is connected now."""
+        """`find_subagents` gives those of the agent that is connected now. `on_no_wall` is the workspace's."""
         self.place = place
         self.calls = ToolCalls()
         """Whoever hears updates tells them of each."""
@@ -68,8 +69,9 @@ class LocalClient:
         self._find_subagents = find_subagents
         self.workspace = Workspace(
             guard=self.guard,
-            terminals=TerminalSettings(shell_lines=rules.shell_lines),
+            terminals=TerminalSettings(shell_lines=rules.shell_lines, sandbox=rules.sandbox),
             root_of=self._root_of,
+            on_no_wall=on_no_wall,
         )
 
     def serve(self, client: LocalServable) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from dragoman_local.sandbox.boundary import SandboxChoice
     from dragoman_local.workspace.policy.policy import Approve
 
 KIBIBYTE = 1024
@@ -94,6 +95,8 @@ class LocalRules(Struct, frozen=True, kw_only=True):
     """Who answers what no rule answers, if it is not a person."""
     shell_lines: bool = False
     """Whether a line of shell is run by a shell, once it is permitted; else it is refused."""
+    sandbox: SandboxChoice = "auto"
+    """The wall around commands in terminals of ours."""
 
 
 class TerminalSettings(Struct, frozen=True, kw_only=True):
@@ -108,8 +111,8 @@ class TerminalSettings(Struct, frozen=True, kw_only=True):
     """
 
     confine_cwd: bool = True
-    """Whether a command must start within the folders of the session. Where it goes from there is not ours
-    to decide: this is no sandbox.
+    """Whether a command must start within the folders of the session. Where it goes from there is for
+    `sandbox` to say.
     """
 
     output_bytes: int = MEBIBYTE
@@ -127,6 +130,14 @@ class TerminalSettings(Struct, frozen=True, kw_only=True):
 
     grace: float = 1.0
     """Seconds from asking a command to end to killing it."""
+
+    sandbox: SandboxChoice = "auto"
+    """The wall around commands. `auto` is `workspace` where the machine can hold it, and none where not; a
+    profile by name is refused where it cannot be held.
+    """
+
+    secrets: tuple[str, ...] = ()
+    """Files and folders that commands behind the wall do not see, beside those of the home folder."""
 
 
 DEFAULT_TERMINALS = TerminalSettings()

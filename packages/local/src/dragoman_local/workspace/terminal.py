@@ -14,7 +14,10 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dragoman.errors import ErrorAnswer
 from dragoman.transport.contract import Grace
@@ -22,6 +25,7 @@ from dragoman.transport.launch import start_tree, why_not
 from dragoman.transport.owned_tree import Program
 from dragoman.transport.reader import open_reader
 from dragoman.transport.waiters import Waiters
+from dragoman_local.sandbox.wall import Wall
 from dragoman_local.workspace.commands import PlannedCommand
 from dragoman_local.workspace.output_buffer import OutputBuffer, OutputTail
 from dragoman_local.workspace.refusals import INTERNAL_ERROR, from_system, refusal
@@ -49,10 +53,18 @@ class TerminalProcess:
     """A started command."""
 
     def __init__(
-        self, command: PlannedCommand, *, cwd: str, env: Mapping[str, str], output_bytes: int, grace: float
+        self,
+        command: PlannedCommand,
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        output_bytes: int,
+        grace: float,
+        wall: Wall | None = None,
     ) -> None:
         """Raises an `ErrorAnswer` that says why it could not be started. `cwd` may be a name for an open
-        folder; `command.cwd` is for people.
+        folder; `command.cwd` is for people. Behind a `wall`, what goes wrong after its launcher has started
+        is in the output.
         """
         self.command = command
         self.ring = OutputBuffer(output_bytes)
@@ -67,7 +79,8 @@ class TerminalProcess:
         program = Program(command=words, cwd=cwd, env=env, files=(nothing, theirs, theirs))
         steps = Grace(after_eof=0, after_terminate=grace)
         try:
-            self.tree = start_tree(program, grace=steps, on_exit=self._settle)
+            started = program if wall is None else _behind(wall, program)
+            self.tree = start_tree(started, grace=steps, on_exit=self._settle)
         except (OSError, ValueError) as error:
             os.close(ours)
             raise _not_started(program, error) from error
@@ -167,6 +180,19 @@ def _descriptors() -> tuple[int, int, int]:
             raise
     except OSError as error:
         raise from_system(error) from error
+
+
+def _behind(wall: Wall, program: Program) -> Program:
+    """The same program behind a wall. Its launcher starts even if the interpreter of a script is missing, so
+    that is looked for here: whoever asked for the command hears of it as without a wall.
+    """
+    head = b""
+    with suppress(PermissionError), open(program.command[0], "rb") as file:  # to run it is enough
+        head = file.read(256)
+    words = head[2:].split(b"\n")[0].split()
+    if head.startswith(b"#!") and words and not os.path.exists(words[0]):
+        raise FileNotFoundError(program.command[0])
+    return replace(program, command=wall.command_line(program.command))
 
 
 def _not_started(program: Program, error: Exception) -> ErrorAnswer:

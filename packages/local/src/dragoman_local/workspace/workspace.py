@@ -97,11 +97,13 @@ class Workspace:
         record: RecordConflict | None = None,
         guard: Guard | None = None,
         root_of: Callable[[str], str] | None = None,
+        on_no_wall: Callable[[str], None] | None = None,
     ) -> None:
         """`ask` decides conflicts if the settings say so, `record` hears of every decision, `guard` is asked
         before each access to a file and each start of a command, and refuses by raising. Without settings
         for `terminals` there are none. `root_of` gives the session for which a subagent's session works:
-        the subagent is lent the same folders and terminals.
+        the subagent is lent the same folders and terminals. `on_no_wall` hears why commands of a session run
+        without a sandbox, if nobody chose that; else the log does.
         """
         self._settings = settings
         self._terminals = terminals
@@ -109,6 +111,7 @@ class Workspace:
         self._sessions: dict[_Key, LentSession] = {}
         self._openings: list[SessionOpening] = []
         self._root_of = root_of
+        self._on_no_wall = on_no_wall
         self._writing = threading.Lock()
 
     def serve(self, client: Servable, *, write: bool = True, extensions: bool = True) -> None:
@@ -244,7 +247,12 @@ class Workspace:
             else before.files.files.known_versions
         )
         files = SessionFiles(roots, file_settings, known_versions=known_versions, writing=self._writing)
-        terminals = LentTerminals(roots, self._terminals or DEFAULT_TERMINALS, guard=self._around.guard)
+        terminals = LentTerminals(
+            roots,
+            self._terminals or DEFAULT_TERMINALS,
+            guard=self._around.guard,
+            on_no_wall=self._on_no_wall,
+        )
         if before is not None:
             terminals = before.terminals
         return LentSession(LentFiles("", files, self._around), terminals)

@@ -102,7 +102,11 @@ class LocalChat:
         self._risk_notes = RiskNotes()
         self._subagents = SubagentTree()
         self.local = LocalClient(
-            lambda _: self._desk, rules=rules, place=source.place, find_subagents=lambda: self._subagents
+            lambda _: self._desk,
+            rules=rules,
+            place=source.place,
+            find_subagents=lambda: self._subagents,
+            on_no_wall=self._note,
         )
         self._desk = LocalDesk(
             rules,

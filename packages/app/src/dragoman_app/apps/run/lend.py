@@ -39,6 +39,7 @@ class LentWorkspace:
             rules=plan.rules,
             place=plan.target.place,
             find_subagents=lambda: self.subagents,
+            on_no_wall=reporter.note,
         )
         self.client = Client(
             "dragoman-run",

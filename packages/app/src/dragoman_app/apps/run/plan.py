@@ -18,6 +18,7 @@ from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.prompt import STDIN, is_text, read_prompt
 from dragoman_app.apps.target import ChosenAgent, find_target, remote_folder
 from dragoman_app.apps.terminals import is_terminal
+from dragoman_local.sandbox.choice import chosen_sandbox
 from dragoman_local.workspace.policy.policy_paths import has_policy_files
 from dragoman_local.workspace.settings import LocalRules
 
@@ -137,7 +138,8 @@ def _steering(args: argparse.Namespace) -> SteerFallback | None:
 def rules_of(args: argparse.Namespace, approve: Approve | None) -> LocalRules:
     """What a command line says about permissions."""
     policy = os.path.abspath(args.policy) if args.policy else None
-    return LocalRules(policy=policy, approve=approve, shell_lines=args.shell_lines)
+    sandbox = chosen_sandbox(args.sandbox)
+    return LocalRules(policy=policy, approve=approve, shell_lines=args.shell_lines, sandbox=sandbox)
 
 
 def check_policy(rules: LocalRules, roots: Sequence[str]) -> None:

@@ -228,6 +228,20 @@ def add_policy_forget(parser: Parser) -> None:
     parser.add_argument("line", metavar="LINE", type=int, help="the line that `list` shows for it")
 
 
+def add_sandbox_show(parser: Parser) -> None:
+    parser.add_argument(
+        "--profile", metavar="PROFILE", default="workspace", help="workspace, read-only or off (workspace)"
+    )
+    parser.add_argument("--cwd", metavar="DIR", help="the folder of the session (the current one)")
+    parser.add_argument("--add-dir", action="append", default=[], metavar="DIR", help="one more folder")
+    add_json(parser)
+    parser.add_argument("command", metavar="COMMAND", nargs="*", help="a command, after --")
+
+
+def add_sandbox_verify(parser: Parser) -> None:
+    add_sandbox_show(parser)
+
+
 def add_audit_verify(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", help="a log; yours if none is named")
     add_json(parser)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dragoman_app.cli.options.gateway import add_gateway_agent, add_gateway_sessions, add_listener
-from dragoman_app.cli.options.values import add_json, add_rules, parse_span, seconds
+from dragoman_app.cli.options.values import add_json, add_rules, add_sandbox, parse_span, seconds
 from dragoman_app.cli.parser import Parser
 
 SCOPES = ("observe", "prompt", "approve", "admin")
@@ -38,6 +38,7 @@ def add_hub(parser: Parser) -> None:
     parser.add_argument(
         "--default-agent", metavar="NAME", help="which agent is meant when none is named (review)"
     )
+    add_sandbox(parser)
     parser.add_argument(
         "--check", action="store_true", help="read the configuration, say what it means, and end"
     )

@@ -141,3 +141,13 @@ def add_rules(group: argparse._ActionsContainer) -> None:
         action="store_true",
         help="let a shell run what an agent asks for as one line of shell, if it is allowed (else refused)",
     )
+    add_sandbox(group)
+
+
+def add_sandbox(group: argparse._ActionsContainer) -> None:
+    group.add_argument(
+        "--sandbox",
+        metavar="PROFILE",
+        help="the wall around commands that run in terminals of ours: workspace, read-only or off "
+        "(workspace, where this machine can hold it; see `dragoman help sandbox`)",
+    )
