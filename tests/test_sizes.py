@@ -34,7 +34,6 @@ REASONS: dict[str, str] = {
 SMALL = 40
 
 SMALL_REASONS: dict[str, str] = {
-    "dragoman_local/sandbox/choice.py": "apart from the wall, which most starts never load",
     "dragoman/__main__.py": "`python -m dragoman` needs it",
     "dragoman/version.py": "the build reads it",
     "dragoman_app/agents/code/anthropic_models.py": "a vendor's client: imported only for its models",

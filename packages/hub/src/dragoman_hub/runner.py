@@ -50,7 +50,7 @@ from dragoman_hub.push.notifier import PushNotifier
 from dragoman_hub.push.setup import open_push
 from dragoman_hub.settings import HubSettings, changed_settings, offered_agents
 from dragoman_local.kit.journal_lender import erase_sessions
-from dragoman_local.sandbox.choice import chosen_sandbox
+from dragoman_local.sandbox.wall import chosen_sandbox
 from dragoman_local.workspace.policy.policy_paths import policy_paths
 
 log = logging.getLogger(__name__)

@@ -18,6 +18,7 @@ import signal
 import stat
 import sys
 import time
+from _json import make_scanner
 from typing import Any, NoReturn
 
 from dragoman_local.sandbox import system_calls as kernel
@@ -28,6 +29,9 @@ be started.
 """
 
 HEAD = "dragoman: no sandbox: "
+
+OLDEST_LANDLOCK = 2
+"""With the first version no file can be moved to another folder, and git does that for every commit."""
 
 _WAITED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Whoever ends a tree signals all of it: the first two wait for what the command makes of it."""
@@ -50,12 +54,6 @@ def main() -> NoReturn:
 
 def read_json(text: str) -> Any:
     """`json` itself takes ten milliseconds to import, for expressions that only its pure half needs."""
-    try:
-        from _json import make_scanner
-    except ImportError:
-        import json
-
-        return json.loads(text)
     settings: Any = _JsonSettings
     return make_scanner(settings)(text, 0)[0]
 
@@ -317,6 +315,9 @@ def _become(boundary: dict[str, Any], command: list[str], handlers: dict[Any, An
         _limit(getattr(resource, f"RLIMIT_{name}"), value)
     _step("Landlock")
     version = kernel.landlock_version()
+    if version < OLDEST_LANDLOCK:
+        found = f"the kernel has version {version} of it" if version else "the kernel has none, or it is off"
+        _stop(f"Landlock: {found}; Linux 5.19 with `lsm=landlock` is needed", REFUSED)
     writable = [place["path"] for place in boundary["writable"]]
     kernel.restrict_writes(["/tmp", "/var/tmp", "/dev", *writable], version)
     _step("capabilities")

@@ -10,11 +10,10 @@ The command line is the confined command for whoever starts it: a terminal, an a
 
 from __future__ import annotations
 
-import platform
+import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Sequence
 from functools import cache
@@ -23,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from dragoman.errors import LocalMistake
-from dragoman_local.sandbox.boundary import Boundary, Profile, SandboxChoice
+from dragoman_local.sandbox.boundary import Boundary, Profile, SandboxChoice, parse_profile
 from dragoman_local.sandbox.plan import boundary_for
 
 _START = (
@@ -35,8 +34,6 @@ MOST_BYTES = 120_000
 """One word of a command line may not be longer on Linux."""
 
 PROBE_SECONDS = 20.0
-OLDEST_LANDLOCK = 2
-"""With the first version no file can be moved to another folder, and git does that for every commit."""
 
 
 def confined(words: Sequence[str], boundary: Boundary) -> list[str]:
@@ -59,16 +56,10 @@ def can_hold(profile: Profile) -> str | None:
 def _why_not() -> str | None:
     if sys.platform != "linux":
         return "this system is not Linux, and no other is supported yet"
-    if platform.machine() != "x86_64":
-        return f"the processor {platform.machine()} is not supported yet, x86-64 is"
+    if os.uname().machine != "x86_64":
+        return f"the processor {os.uname().machine} is not supported yet, x86-64 is"
     if not sys.executable or getattr(sys, "frozen", False):
         return "there is no Python to start the sandbox with: this program is frozen"
-    from dragoman_local.sandbox.system_calls import landlock_version  # Linux alone
-
-    version = landlock_version()
-    if version < OLDEST_LANDLOCK:
-        found = f"has version {version} of Landlock" if version else "has no Landlock, or it is not enabled"
-        return f"the kernel {found}; Linux 5.19 with `lsm=landlock` is needed"
     return _explain(_try_out())
 
 
@@ -124,6 +115,17 @@ def hold_or_refuse(profile: Profile) -> None:
         )
 
 
+def chosen_sandbox(text: str | None) -> SandboxChoice:
+    """What a command line or a file says, checked. Raises `LocalMistake` for what is no profile, and for one
+    that this machine cannot hold: whoever chose a wall must not get less.
+    """
+    if not text or text == "auto":
+        return "auto"
+    profile = parse_profile(text)
+    hold_or_refuse(profile)
+    return profile
+
+
 class Wall:
     """The wall of one session: its boundary, which is made once, and its temporary folder. Making one reads
     folders: not for an event loop.
@@ -138,7 +140,8 @@ class Wall:
         secrets: Sequence[str] = (),
     ) -> None:
         """Raises `LocalMistake` if no wall can be built around these folders."""
-        self._temporary = tempfile.mkdtemp(prefix="dragoman-wall-")
+        self._temporary = f"{os.environ.get('TMPDIR') or '/tmp'}/dragoman-wall-{os.urandom(8).hex()}"
+        os.mkdir(self._temporary, 0o700)
         try:
             self.boundary = boundary_for(
                 profile, folders, state=state, secrets=secrets, temporary=self._temporary

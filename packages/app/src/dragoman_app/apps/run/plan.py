@@ -18,7 +18,7 @@ from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.prompt import STDIN, is_text, read_prompt
 from dragoman_app.apps.target import ChosenAgent, find_target, remote_folder
 from dragoman_app.apps.terminals import is_terminal
-from dragoman_local.sandbox.choice import chosen_sandbox
+from dragoman_local.sandbox.wall import chosen_sandbox
 from dragoman_local.workspace.policy.policy_paths import has_policy_files
 from dragoman_local.workspace.settings import LocalRules
 
