@@ -61,7 +61,9 @@ class LocalClient:
         find_subagents: Callable[[], Subagents | None] = lambda: None,
         on_no_wall: Callable[[str], None] | None = None,
     ) -> None:
-        """`find_subagents` gives those of the agent that is connected now; `on_no_wall` is the workspace's."""
+        """`find_subagents` gives those of the agent that is connected now; `on_no_wall` is the
+        workspace's.
+        """
         self.place = place
         self.calls = ToolCalls()
         """Whoever hears updates tells them of each."""
