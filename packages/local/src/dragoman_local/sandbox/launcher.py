@@ -14,14 +14,19 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import stat
 import sys
 import time
 from _json import make_scanner
-from typing import Any, NoReturn
 
 from dragoman_local.sandbox import system_calls as kernel
+
+TYPE_CHECKING = False  # `typing` and `signal` take longer to import than all of the rest
+if TYPE_CHECKING:
+    import signal
+    from typing import Any, NoReturn
+else:
+    import _signal as signal
 
 REFUSED = 125
 """The exit status if the wall could not be built; 126 and 127 say, as shells do, that the command could not
@@ -54,7 +59,7 @@ def main() -> NoReturn:
 
 def read_json(text: str) -> Any:
     """`json` itself takes ten milliseconds to import, for expressions that only its pure half needs."""
-    settings: Any = _JsonSettings
+    settings: Any = _JsonSettings  # the scanner takes what has these names
     return make_scanner(settings)(text, 0)[0]
 
 

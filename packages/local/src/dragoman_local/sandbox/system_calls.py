@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator, Sequence
 from struct import pack
+
+TYPE_CHECKING = False  # `collections.abc` takes longer to import than all of the rest
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 NEW_NAMESPACES = 0x20000 | 0x08000000 | 0x10000000 | 0x20000000  # mount, IPC, user, PID
 
