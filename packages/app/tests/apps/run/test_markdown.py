@@ -82,6 +82,11 @@ def test_a_heading_that_is_underlined_keeps_its_text() -> None:
     assert STYLE.sub("", shown(*"Title\n=====\ntext\n")) == "Title\ntext\n"
 
 
+def test_dashes_that_become_a_rule_are_not_shown_before_it() -> None:
+    assert shown(*"---") == shown("---")
+    assert shown(*"-- no rule") == "-- no rule\n"
+
+
 @given(st.text(alphabet="ab *_`#->~\n1.", max_size=40), st.data())
 def test_how_it_is_cut_changes_no_word(text: str, data: st.DataObject) -> None:
     pieces, rest = [], text

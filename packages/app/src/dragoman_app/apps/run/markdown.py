@@ -42,8 +42,10 @@ _STYLES: Final[dict[Style, str]] = {
     "address": DIM,
     "html": DIM,
 }
-# What may still become a mark, an entity or a table when more text comes.
-_MAY_CHANGE: Final = re.compile(r"\*(?!\s)|(?<!\w)_(?!\s)|[`\[|\\~]|!\Z|<(?![\s\d])|&(?=[#\w]|\Z)")
+# What may still become a mark, an entity, a table, a rule or a heading when more text comes.
+_MAY_CHANGE: Final = re.compile(
+    r"\*(?!\s)|(?<!\w)_(?!\s)|[`\[|\\~]|!\Z|<(?![\s\d])|&(?=[#\w]|\Z)|\A[-=][-= ]*\Z"
+)
 
 LAZY: Final = 4
 """An open block is read again when it has grown by one part in so many: a long one costs more."""
@@ -154,10 +156,11 @@ def _stable_place(spans: Sequence[TextSpan]) -> tuple[int, int]:
         if span.text == "\n":
             line, column = line + 1, 0
             continue
-        if not span.styles:
-            match = _MAY_CHANGE.search(span.text)
+        if "code" not in span.styles:
+            # Between marks only an open code span can change: it takes the marks into itself.
+            match = re.search("`" if span.styles else _MAY_CHANGE, span.text)
             sure = span.text[: match.start()] if match else span.text
-            if sure:
+            if sure and not span.styles:
                 place = line, column + len(sure)
             if match:
                 break
