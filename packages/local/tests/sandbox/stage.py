@@ -101,6 +101,7 @@ class Scene:
     def lay_out(self, names: Sequence[str]) -> None:
         for folder in (self.workspace, self.home, self.outside):
             folder.mkdir()
+        shutil.copy(ESCAPES, self.workspace)
         for name in names:
             (self.outside / name).write_text("mine")
         (self.outside / "folder").mkdir()
@@ -184,7 +185,7 @@ class Scene:
 
     def try_escapes(self, context: Mapping[str, Any], *, profile: Profile) -> dict[str, Any]:
         """What came of each attempt."""
-        words = [self.python, "-I", "-S", str(ESCAPES), json.dumps(context)]
+        words = [self.python, "-I", "-S", ESCAPES.name, json.dumps(context)]
         done = self.run(words, profile=profile, pass_fds=[context["descriptor"]])
         assert done.returncode == 0, done.stderr.decode()
         outcomes: dict[str, Any] = json.loads(done.stdout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,7 @@ import pytest
 
 from dragoman.errors import LocalMistake
 from dragoman_local.sandbox.boundary import Boundary, parse_profile
-from dragoman_local.sandbox.plan import boundary_for
+from dragoman_local.sandbox.plan import boundary_for, showing_program
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the wall is Linux's")
 
@@ -169,3 +170,20 @@ def test_profiles_are_read_by_name_and_what_is_not_there_yet_is_refused() -> Non
         parse_profile("workspace+net:example.org")
     with pytest.raises(LocalMistake, match="is no sandbox profile"):
         parse_profile("strict")
+
+
+def test_programs_and_folders_in_temporary_folders_can_be_seen(home: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        base = Path(os.path.realpath(name))
+        tool, project = made(base / "tools/bin/tool"), base / "project"
+        project.mkdir()
+        env = {"HOME": str(home), "PATH": f"/usr/bin:{base}/tools/bin"}
+        assert boundary_for("read-only", [str(project)], environ=env).read_only == (
+            str(project),
+            str(base / "tools"),
+        )
+        inside = boundary_for("workspace", [str(base)], environ=env)
+        assert inside.read_only == ()
+        without = boundary_for("workspace", [str(project)], environ={"HOME": str(home)})
+        assert showing_program(without, tool).read_only == (str(base / "tools"),)
+        assert showing_program(without, "/bin/sh") is without

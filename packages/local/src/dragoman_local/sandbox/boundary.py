@@ -46,7 +46,7 @@ class Boundary(Struct, frozen=True, kw_only=True):
     profile: Profile
     writable: tuple[Place, ...] = ()
     read_only: tuple[str, ...] = ()
-    """Below what is writable or hidden, and not to be changed all the same."""
+    """Below what is writable, hidden or private, and to be seen but not to be changed."""
     hidden: tuple[str, ...] = ()
     temporary: str = ""
     """The folder that is `/tmp` inside; none is a new and empty one, which ends with the command."""

@@ -9,11 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from dragoman.errors import LocalMistake
 from dragoman.system.folders import home_folder, user_folder
 from dragoman_local.sandbox import names
 from dragoman_local.sandbox.boundary import Boundary, Place, Profile, place_of
 from dragoman_local.sandbox.git_places import GitPlaces, git_places
+
+TEMPORARY = ("/tmp", "/var/tmp")
+"""Folders that are private behind the wall: others' files and sockets are not in there."""
 
 MOST_PROCESSES = 4096
 """Of a command and all that it starts; the system does not count them for root."""
@@ -49,7 +54,7 @@ def boundary_for(
     around = (*writable, *hidden)
     read_only = _unique(path for path in map(_there, protected) if path and _is_below(path, around))
     writable = _unique([*writable, *_folders_between(writable, read_only, {*roots, *own})])
-    return Boundary(
+    boundary = Boundary(
         profile=profile,
         writable=tuple(_places(path for path in writable if path not in read_only)),
         read_only=tuple(path for path in read_only if path not in hidden),
@@ -58,6 +63,28 @@ def boundary_for(
         environment=dict(names.CACHES),
         limits={"NPROC": MOST_PROCESSES, "CORE": 0},
     )
+    search_path = env.get("PATH", "").split(os.pathsep)
+    return showing(boundary, [*folders, *map(_installation, search_path)])
+
+
+def showing(boundary: Boundary, paths: Iterable[str]) -> Boundary:
+    """The same boundary, in which these paths can be seen: those in temporary folders would be hidden."""
+    known = (*(place.path for place in boundary.writable), *boundary.read_only)
+    missing = _unique(path for path in map(_there, paths) if _is_within(path, TEMPORARY))
+    more = [path for path in missing if not _is_below(path, known)]
+    return replace(boundary, read_only=(*boundary.read_only, *more)) if more else boundary
+
+
+def showing_program(boundary: Boundary, program: str) -> Boundary:
+    """The same boundary, in which this program can be started."""
+    return showing(boundary, [_installation(os.path.dirname(program))])
+
+
+def _installation(folder: str) -> str:
+    """What belongs to the programs in a folder."""
+    prefix = os.path.dirname(folder)
+    is_prefix = os.path.basename(folder) == "bin" and _is_within(prefix, TEMPORARY)
+    return prefix if is_prefix else folder
 
 
 def _hidden(home: str, env: Mapping[str, str], secrets: Sequence[str], own: Sequence[str]) -> list[str]:
@@ -115,6 +142,11 @@ def _folders_between(writable: Sequence[str], read_only: Sequence[str], ends: se
 
 def _is_below(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+def _is_within(path: str, folders: Iterable[str]) -> bool:
+    """Whether it lies below one of them, and is none of them."""
+    return path not in folders and _is_below(path, folders)
 
 
 def _unique(paths: Iterable[str]) -> list[str]:

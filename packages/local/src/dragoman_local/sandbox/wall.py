@@ -23,7 +23,7 @@ import msgspec
 
 from dragoman.errors import LocalMistake
 from dragoman_local.sandbox.boundary import Boundary, Profile, SandboxChoice, parse_profile
-from dragoman_local.sandbox.plan import boundary_for
+from dragoman_local.sandbox.plan import boundary_for, showing_program
 
 _START = (
     "import sys; sys.path.append(sys.argv.pop(1)); from dragoman_local.sandbox.launcher import main; main()"
@@ -38,7 +38,7 @@ PROBE_SECONDS = 20.0
 
 def confined(words: Sequence[str], boundary: Boundary) -> list[str]:
     """The command line that runs these words behind a boundary. The program is named by its path."""
-    text = msgspec.json.encode(boundary).decode()
+    text = msgspec.json.encode(showing_program(boundary, words[0])).decode()
     if len(text) > MOST_BYTES:
         raise LocalMistake(
             "the sandbox has too many places: choose a folder with fewer repositories below it"
