@@ -127,6 +127,8 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman policy explain --tool edit --path src/x.py": Shows("^ask: edit .*/src/x.py\n"),
     "dragoman policy explain --request request.json": Shows("^ask: edit /project/src/x.py\n"),
     "dragoman policy list": Shows("^No rules yet."),
+    "dragoman sandbox show": Shows(r"^profile    workspace\nwritable   /"),
+    "dragoman sandbox show --profile read-only --json": Shows('"profile": "read-only"'),
     "dragoman audit verify": Shows("audit.jsonl cannot be read: No such file", 1),
     "dragoman audit verify /srv/dragoman/audit.jsonl": Shows("cannot be read: No such file", 1),
     "dragoman audit verify --json": Shows("audit.jsonl cannot be read: No such file", 1),
@@ -236,10 +238,13 @@ _NETWORK = "it asks a registry of packages; packages/app/tests/cli/test_agents_i
 _SLOW = "an examination takes half a minute; packages/app/tests/cli/test_check_agent.py"
 _ELSEWHERE = "another machine, or a container; packages/hub/tests/remote"
 _NATS = "servers of NATS; packages/app/tests/cli/test_journal.py, packages/hub/tests/cluster"
+_WALL = "a machine that can hold a wall; packages/app/tests/cli/test_sandbox.py"
 _SHELL = "another shell; packages/app/tests/cli/test_complete.py"
 _WAITS = "it waits for a person or a device; packages/app/tests/cli, packages/hub/tests/hub"
 
 ELSEWHERE: dict[str, str] = {
+    "dragoman sandbox verify": _WALL,
+    "dragoman sandbox verify -- make test": _WALL,
     'DRAGOMAN_TOKEN=… dragoman run "hello" --agent ws://127.0.0.1:8765/acp': "tests/cli/test_serve.py",
     "DRAGOMAN_TOKEN=… dragoman chat --hub ws://127.0.0.1:8765/acp": "packages/app/tests/apps/chat",
     "DRAGOMAN_TOKEN=… dragoman chat --hub ws://127.0.0.1:8765/acp --board": "packages/app/tests/apps/chat",

@@ -71,7 +71,9 @@ class Scene:
         if uid != os.getuid():
             self.identity = {"user": uid, "group": uid, "extra_groups": []}
             self.python = python_for(uid)
-        self.environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], "VICTIM": "yes"}
+        # What the search path names is seen behind the wall, also in a temporary folder.
+        places = (os.path.dirname(self.python), str(ROOT / "packages/local/src"), os.environ["PATH"])
+        self.environment = {"HOME": str(self.home), "PATH": os.pathsep.join(places), "VICTIM": "yes"}
 
     def run(
         self, words: Sequence[str], *, profile: Profile = "workspace", **options: Any

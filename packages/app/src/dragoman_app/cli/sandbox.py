@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from dragoman.decoders import decode_json
 from dragoman.errors import LocalMistake
 from dragoman_app.apps.console import say, say_json
 from dragoman_local.sandbox.boundary import Profile, parse_profile
@@ -48,7 +49,7 @@ probes += [
     ("mount a file system", True, lambda: check(libc.mount(b"x", b"/tmp", b"tmpfs", 0, None))),
     ("use io_uring", True, lambda: check(libc.syscall(425, 1, ctypes.create_string_buffer(120)))),
     ("read a keyring", True, lambda: check(libc.syscall(250, 0, -5, 0))),
-    ("reach another kind of socket", True, lambda: socket.socket(40, socket.SOCK_STREAM)),
+    ("reach another kind of socket", True, lambda: socket.SocketType(40, socket.SOCK_STREAM)),
 ]
 results = []
 for name, is_refused, probe in probes:
@@ -140,7 +141,7 @@ def _try_out(wall: Wall, folder: str) -> list[ProbeResult]:
     done = subprocess.run(wall.command_line(words), cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise LocalMistake(f"the attempts could not be made: {done.stderr.strip()}")
-    return msgspec.json.decode(done.stdout, type=list[ProbeResult])
+    return decode_json(done.stdout.encode(), list[ProbeResult])
 
 
 def _is_outside(wall: Wall, path: str) -> bool:

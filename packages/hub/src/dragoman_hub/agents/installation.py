@@ -43,7 +43,7 @@ SAID = 16_000
 LINES = 40
 
 COMMAND = (sys.executable, "-m", "dragoman", "agents", "install")
-MISTAKES = ("dragoman agents: ", "dragoman: ")
+MISTAKES = ("dragoman agents install: ", "dragoman: ")
 """How the command begins to say what went wrong."""
 
 JobState: TypeAlias = Literal["running", "installed", "failed", "cancelled"]

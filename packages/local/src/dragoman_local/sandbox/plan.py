@@ -63,7 +63,7 @@ def boundary_for(
         environment=dict(names.CACHES),
         limits={"NPROC": MOST_PROCESSES, "CORE": 0},
     )
-    search_path = env.get("PATH", "").split(os.pathsep)
+    search_path = filter(None, env.get("PATH", "").split(os.pathsep))
     return showing(boundary, [*folders, *map(_installation, search_path)])
 
 

@@ -17,6 +17,7 @@ from dragoman_local.workspace.lent_files import TextBuffers
 from dragoman_local.workspace.workspace import Workspace
 from tests.agents.code.coder_runs import Coder, Person, calls, coding, status
 from tests.kit.kit_agents import alive
+from tests.workspace.command_agent import pid_here
 
 pytestmark = pytest.mark.bound(30)
 
@@ -78,10 +79,11 @@ async def test_a_cancel_ends_the_command_in_the_clients_terminal(tmp_path: Path)
     script = [turn(call("run", command="sleep 60 & echo $$ $! > pids; wait"))]
     async with lending(script, tmp_path, TextBuffers(), mode="full") as coder:
         running = asyncio.ensure_future(coder.prompt("Wait"))
-        pids = (await asyncio.to_thread((tmp_path / "pids").read_text)).split()
+        told = (await asyncio.to_thread((tmp_path / "pids").read_text)).split()
+        pids = [pid_here(int(pid)) for pid in told]
         await coder.session.cancel()
         assert (await running)[0] == "cancelled"
-        assert not [pid for pid in pids if alive(int(pid))]
+        assert not [pid for pid in pids if alive(pid)]
 
 
 async def test_a_command_that_takes_too_long_is_ended_at_the_client(tmp_path: Path) -> None:
