@@ -4,7 +4,6 @@ python probe_server.py LOG
 """
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ def result(method: str, params: Any) -> Any:
     return {"tools/list": {"tools": [TOOL]}, "tools/call": {"content": SEEN}, "ping": {}}.get(method)
 
 
-note(f"started {os.getpid()}")
+note("started")
 for line in sys.stdin:
     request = json.loads(line)
     note(request.get("method", "?"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ from dragoman_check.agent.connection import AgentGone, Silence
 from dragoman_check.agent.driver import AgentDriver
 from dragoman_check.agent.scenes.turns import ask_to_recall
 from dragoman_check.agent.stage import Stage
+from dragoman_check.marked_processes import runs
 from dragoman_check.memory import session_facts
 
 PROBE = Path(__file__).parents[1] / "probe_server.py"
@@ -195,26 +195,12 @@ async def _wait_for_word(logs: list[Path], word: str, *, seconds: float) -> bool
 async def _wait_for_end(logs: list[Path], *, seconds: float) -> None:
     """Until every server has ended, by itself or because it was killed; the latter is noted for it."""
     until = time.monotonic() + seconds
-    while time.monotonic() < until and any(_runs(log) for log in logs):  # noqa: ASYNC110 nobody tells us
+    while time.monotonic() < until and any(runs(str(log)) for log in logs):  # noqa: ASYNC110 nobody tells us
         await asyncio.sleep(0.05)
     for log in logs:
-        if "ended" not in _lines(log) and _lines(log) and not _runs(log):
+        if "ended" not in _lines(log) and _lines(log) and not runs(str(log)):
             with log.open("a") as file:
                 file.write("ended\n")
-
-
-def _runs(log: Path) -> bool:
-    """Whether the server that writes this log is a living process; an unreaped one has ended."""
-    pid = next((line.split()[1] for line in _lines(log) if line.startswith("started ")), "")
-    if not pid or "ended" in _lines(log):
-        return False
-    try:
-        os.kill(int(pid), 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except ProcessLookupError:
-        return False
-    except OSError:  # no /proc here, or not ours: it answered the signal
-        return True
 
 
 def _lines(log: Path) -> list[str]:

@@ -7,12 +7,13 @@ on the machine.
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
+from uuid import uuid4
 
 from dragoman.wire.envelope import Json, JsonObject
 from dragoman_check.client.scenes.permissions import is_allowed
 from dragoman_check.client.turn import StandInTurn
+from dragoman_check.marked_processes import runs
 
 CREATE, OUTPUT, WAIT = "terminal/create", "terminal/output", "terminal/wait_for_exit"
 KILL, RELEASE = "terminal/kill", "terminal/release"
@@ -22,8 +23,8 @@ LIMIT = 100
 LOOKS = 150
 """How often the output is looked at before a command is given up."""
 
-RUNS = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
-"""Says who it is, and does not end."""
+RUNS = "import time; print('begun', flush=True); time.sleep(600)"
+"""Says a word, and does not end."""
 
 
 async def terminals(turn: StandInTurn) -> None:
@@ -81,28 +82,28 @@ async def terminals_that_run(turn: StandInTurn) -> None:
         return
     terminal = await create(turn, RUNS, name="terminal that runs")
     if terminal:
-        await _printed_pid(turn, terminal)
+        await _wait_for_output(turn, terminal)
         await _kill(turn, terminal)
-    terminal = await create(turn, RUNS, name="terminal to release early")
+    mark = uuid4().hex
+    terminal = await create(turn, RUNS, name="terminal to release early", args=[mark])
     if terminal:
-        pid = await _printed_pid(turn, terminal)
+        await _wait_for_output(turn, terminal)
+        was_seen = runs(mark)
         await turn.call(RELEASE, {"terminalId": terminal}, name="released early")
-        turn.fact("released process gone", await is_gone(pid))
+        turn.fact("released process gone", await is_gone(mark) if was_seen else None)
 
 
-async def _printed_pid(turn: StandInTurn, terminal: str) -> int:
-    """Its process id, once it has said so."""
+async def _wait_for_output(turn: StandInTurn, terminal: str) -> None:
+    """Until it has said something, or is given up."""
     for _ in range(LOOKS):
         answer = await turn.call(OUTPUT, {"terminalId": terminal})
         result = answer.message.get("result")
         if not isinstance(result, dict) or result.get("exitStatus"):
-            return 0
-        output = str(result.get("output", "")).strip()
-        if output.isdigit():
+            return
+        if result.get("output"):
             turn.mark("output while running", answer.number - 2)
-            return int(output)
+            return
         await turn.pause()
-    return 0
 
 
 async def _kill(turn: StandInTurn, terminal: str) -> None:
@@ -159,16 +160,10 @@ TRIES = 100
 BETWEEN = 0.05
 
 
-async def is_gone(pid: int) -> bool | None:
-    """Waits a few seconds for it; None if it cannot be known."""
-    if pid <= 0 or os.name == "nt":  # there, asking would end it
-        return None
+async def is_gone(mark: str) -> bool:
+    """Whether nobody runs with this word any more; waits a few seconds for it."""
     for _ in range(TRIES):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
+        if not runs(mark):
             return True
-        except PermissionError:
-            return None
         await asyncio.sleep(BETWEEN)
     return False
