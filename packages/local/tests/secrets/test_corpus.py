@@ -2,7 +2,7 @@
 
 Who wrote `strangers.jsonl` and `held_out.jsonl` had not seen the search; who wrote `fresh.jsonl` had. The
 search was mended from all three since, so these figures say little about other texts; docs/secrets.md has
-those of the first meeting. All values are made up. `misleading.txt` has what looks like a secret and is none.
+those of the first meeting. Nothing was mended from `unseen.jsonl`, which a stranger wrote. All values are made up. `misleading.txt` has what looks like a secret and is none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ def texts_of(name: str) -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("strangers.jsonl", 0.95), ("held_out.jsonl", 0.93), ("fresh.jsonl", 0.99)]
+    ("name", "least"),
+    [
+        ("strangers.jsonl", 0.95),
+        ("held_out.jsonl", 0.93),
+        ("fresh.jsonl", 0.99),
+        ("unseen.jsonl", 0.93),
+    ],
 )
 def test_secrets_that_can_be_known_by_their_looks_are_hidden(name: str, least: float) -> None:
     texts = texts_of(name)
