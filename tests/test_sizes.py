@@ -34,6 +34,7 @@ REASONS: dict[str, str] = {
 SMALL = 40
 
 SMALL_REASONS: dict[str, str] = {
+    "dragoman_check/marked_processes.py": "scenes of agents and of clients share it",
     "dragoman/__main__.py": "`python -m dragoman` needs it",
     "dragoman/version.py": "the build reads it",
     "dragoman_app/agents/code/anthropic_models.py": "a vendor's client: imported only for its models",
