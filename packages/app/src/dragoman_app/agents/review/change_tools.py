@@ -6,15 +6,14 @@ All of it comes from whoever made the change. Secrets are masked, and everything
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
-
-from msgspec import Meta, Struct
+from typing import Any
 
 from dragoman.text.diff import changed_lines
 from dragoman.text.json_values import as_text
 from dragoman_app.agents.code.permission import ToolProblem
-from dragoman_app.agents.code.tools.read_tools import CHARACTERS, ReadArguments, number_lines
+from dragoman_app.agents.code.tools.read_tools import CHARACTERS, ReadArguments
 from dragoman_app.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
+from dragoman_app.agents.review.model_tools import FileArguments, ask_git, show_lines
 from dragoman_app.agents.review.review_texts import ReviewTexts
 from dragoman_review.git import GitChanges, log, text_at
 from dragoman_review.programs import ToolFailed
@@ -29,10 +28,6 @@ COMMITS = 4_000
 
 DELETED = 50
 """Deleted files that are named."""
-
-
-class DiffArguments(Struct, forbid_unknown_fields=True):
-    path: Annotated[str, Meta(description="A changed or deleted file")]
 
 
 class ChangeTools:
@@ -52,7 +47,7 @@ class ChangeTools:
         for source in sources:
             try:
                 diff = await self._diff(source.path)
-            except (ToolProblem, ToolFailed):
+            except ToolProblem:
                 continue  # a model does not get it, or git cannot tell; its file is named all the same
             if len(diff) > left:
                 diff = f"{source.path}: its diff is long; read it with `diff`."
@@ -71,11 +66,9 @@ class ChangeTools:
         text = await self._text_before(arguments.path)
         if text is None:
             raise ToolProblem(f"{arguments.path} is not in the base.")
-        lines = text.split("\n")[arguments.line - 1 : arguments.line + arguments.limit]
-        # One more than wanted tells whether there is more.
-        return ToolOutcome(number_lines("\n".join(lines), first=arguments.line, limit=arguments.limit))
+        return show_lines(text, arguments)
 
-    async def diff(self, work: ToolContext, arguments: DiffArguments) -> ToolOutcome:
+    async def diff(self, work: ToolContext, arguments: FileArguments) -> ToolOutcome:
         diff = await self._diff(arguments.path)
         return ToolOutcome(diff[:CHARACTERS] or "(nothing changed)")
 
@@ -90,7 +83,7 @@ class ChangeTools:
     async def _text_before(self, path: str) -> str | None:
         display_path, inside = await self._texts.find_below(path, self._changes.top)
         top, base = self._changes.top, self._changes.base
-        data = None if base is None else await text_at(top, base, inside)
+        data = None if base is None else await ask_git(text_at(top, base, inside))
         text = None if data is None else decode(data)
         return None if text is None else self._texts.mask(text.text, path=display_path)
 
@@ -107,8 +100,8 @@ class ChangeTools:
             ),
             CoderTool(
                 name="diff",
-                description="See the diff of one file of the change.",
-                arguments=DiffArguments,
+                description="See the diff of one file of the change, also of a deleted one.",
+                arguments=FileArguments,
                 kind="read",
                 title=lambda arguments: f"Diff of {arguments.path}",
                 path=lambda arguments: arguments.path,

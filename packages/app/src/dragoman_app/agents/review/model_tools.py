@@ -6,10 +6,10 @@ Nothing here changes the project, and all that it returns has its secrets masked
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -24,6 +24,8 @@ from dragoman_review.git import blame, find_top, log
 from dragoman_review.programs import ToolFailed
 from dragoman_review.source import ReviewSource
 from dragoman_review.text_edits import TextLines
+
+T = TypeVar("T")
 
 WIDTH = 300
 """Characters of a line that is shown as a reference."""
@@ -49,7 +51,7 @@ class CallerArguments(Struct, forbid_unknown_fields=True):
     name: Annotated[str, Meta(pattern=r"^\w+$", max_length=200, description="A function, method or class")]
 
 
-class LogArguments(Struct, forbid_unknown_fields=True):
+class FileArguments(Struct, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="The file")]
 
 
@@ -70,6 +72,22 @@ _IS_TEST = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__)/|(?:^|/)test_[^/]*$|[
 """Paths of tests, as the tools of most languages find them."""
 
 
+def show_lines(text: str, arguments: ReadArguments) -> ToolOutcome:
+    """The lines that a model wants to read, with their numbers."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    # One more than wanted tells whether there is more.
+    rows = [f"{line}\n" for line in lines[arguments.line - 1 : arguments.line + arguments.limit]]
+    return ToolOutcome(number_lines("".join(rows), first=arguments.line, limit=arguments.limit))
+
+
+async def ask_git(answer: Awaitable[T]) -> T:
+    """What git answers; where it fails, the model hears why."""
+    try:
+        return await answer
+    except ToolFailed as error:
+        raise ToolProblem(str(error)) from None
+
+
 class ReviewTools:
     """The tools that look."""
 
@@ -78,28 +96,15 @@ class ReviewTools:
         self._tests = tests
 
     async def read(self, work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
-        text = (await self._texts.load(arguments.path)).masked_text
-        lines = text.split("\n")
-        if lines[-1] == "":
-            lines.pop()
-        selected_lines = lines[arguments.line - 1 : arguments.line + arguments.limit]
-        # One more than wanted tells whether there is more.
-        return ToolOutcome(
-            number_lines(
-                "".join(f"{row}\n" for row in selected_lines), first=arguments.line, limit=arguments.limit
-            )
-        )
+        return show_lines((await self._texts.load(arguments.path)).masked_text, arguments)
 
     async def references(self, work: ToolContext, arguments: ReferenceArguments) -> ToolOutcome:
         pattern = rf"\b{re.escape(arguments.name)}\b"
-        return await self._search(work, SearchArguments(pattern=pattern, path=arguments.path))
-
-    async def search(self, work: ToolContext, arguments: SearchArguments) -> ToolOutcome:
-        return await self._search(work, arguments)
+        return await self.search(work, SearchArguments(pattern=pattern, path=arguments.path))
 
     async def callers(self, work: ToolContext, arguments: CallerArguments) -> ToolOutcome:
         name = re.escape(arguments.name)
-        outcome = await self._search(work, SearchArguments(pattern=rf"\b{name}\b"))
+        outcome = await self.search(work, SearchArguments(pattern=rf"\b{name}\b"))
         rows = [(match, row) for row in outcome.text.splitlines() if (match := _MATCH.match(row))]
         definition, call = re.compile(_DEFINITION.format(name)), re.compile(rf"\b{name}\s*\(")
         tests = [row for match, row in rows if _IS_TEST.search(match[1])]
@@ -113,7 +118,7 @@ class ReviewTools:
             "\n\n".join("\n".join([f"{head}:", *(found or ["(none)"])]) for head, found in parts.items())
         )
 
-    async def _search(self, work: ToolContext, arguments: SearchArguments) -> ToolOutcome:
+    async def search(self, work: ToolContext, arguments: SearchArguments) -> ToolOutcome:
         outcome = await search(work, arguments)
         return ToolOutcome("\n".join([await self._mask_row(row) for row in outcome.text.splitlines()]))
 
@@ -138,10 +143,7 @@ class ReviewTools:
         text = await self._texts.load(arguments.path)
         last = min(max(arguments.end_line, arguments.line), arguments.line + BLAMED - 1)
         top, inside = await self._in_repository(arguments.path)
-        try:
-            commits = await blame(top, inside, text.text, arguments.line, last)
-        except ToolFailed as error:
-            raise ToolProblem(str(error)) from None
+        commits = await ask_git(blame(top, inside, text.text, arguments.line, last))
         rows = []
         for line in range(arguments.line, min(last, len(TextLines(text.text))) + 1):
             commit = commits.get(line)
@@ -153,12 +155,9 @@ class ReviewTools:
             )
         return ToolOutcome(self._texts.mask("\n".join(rows)) or "(no such lines)")
 
-    async def log(self, work: ToolContext, arguments: LogArguments) -> ToolOutcome:
+    async def log(self, work: ToolContext, arguments: FileArguments) -> ToolOutcome:
         top, inside = await self._in_repository(arguments.path)
-        try:
-            commits = await log(top, inside)
-        except ToolFailed as error:
-            raise ToolProblem(str(error)) from None
+        commits = await ask_git(log(top, inside))
         return ToolOutcome(self._texts.mask(commits)[:CHARACTERS] or "(no commits)")
 
     async def _in_repository(self, path: str) -> tuple[Path, str]:
@@ -232,7 +231,7 @@ class ReviewTools:
             CoderTool(
                 name="log",
                 description="The last commits that changed a file (git log): date, author, message.",
-                arguments=LogArguments,
+                arguments=FileArguments,
                 kind="search",
                 title=lambda arguments: f"Commits of {arguments.path}",
                 path=lambda arguments: arguments.path,
