@@ -31,7 +31,9 @@ async def broken_callers(
         if file.path.endswith(".py") and changes.base is not None:
             old = await text_at(changes.top, changes.base, file.path)
             new = await (
-                text_at(changes.top, INDEX, file.path) if is_staged else _read(changes.top / file.path)
+                text_at(changes.top, INDEX, file.path)
+                if is_staged
+                else asyncio.to_thread(_bytes_of, changes.top / file.path)
             )
             if old is not None and new is not None:
                 functions += await asyncio.to_thread(changed_functions, file.path, _text(old), _text(new))
@@ -39,10 +41,6 @@ async def broken_callers(
         return []
     paths = [path for path in await list_files(folder) or [] if path.suffix == ".py"]
     return await asyncio.to_thread(_search, paths[:MOST_FILES], changes, folder, functions, settings)
-
-
-async def _read(path: Path) -> bytes | None:
-    return await asyncio.to_thread(_bytes_of, path)
 
 
 def _bytes_of(path: Path) -> bytes | None:

@@ -7,22 +7,23 @@ was imported from that module, with arguments that the old signature took and th
 from __future__ import annotations
 
 import ast
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from dragoman_review.finding import Finding, Severity
+from dragoman_review.finding import Finding, RuleText, Severity
+from dragoman_review.python_ast import Tree, dotted_name, parse
 from dragoman_review.source import ReviewSource
 from dragoman_review.text_edits import TextLines
 
-CALLER_RULE = "python/broken-caller"
-CALLER_SEVERITY = Severity.HIGH
-CALLER_TITLE = "Call does not fit the changed signature of a function"
-CALLER_WHY = (
-    "A change has given a function other parameters, and this call still passes what it took before: it "
-    "raises a TypeError. Found in reviews of changes, in whichever file the call is."
+CALLER = RuleText(
+    id="python/broken-caller",
+    severity=Severity.HIGH,
+    title="Call does not fit the changed signature of a function",
+    why="A change has given a function other parameters, and this call still passes what it took before: it "
+    "raises a TypeError. Found in reviews of changes, in whichever file the call is.",
+    languages=("python",),
 )
 
 
@@ -100,7 +101,7 @@ def module_of(path: str) -> tuple[str, ...]:
 
 def _signatures(text: str) -> dict[str, Signature]:
     """By name; what is defined twice or decorated is left out."""
-    tree = _parse(text)
+    tree = _parse(TextLines(text))
     function_nodes = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     counts = Counter(node.name for node in function_nodes)
     return {
@@ -110,32 +111,26 @@ def _signatures(text: str) -> dict[str, Signature]:
     }
 
 
-def _parse(text: str) -> ast.Module:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module(body=[], type_ignores=[])
+def _parse(lines: TextLines) -> ast.Module:
+    tree = parse(lines)
+    return tree.module if isinstance(tree, Tree) else ast.Module(body=[], type_ignores=[])
 
 
 def broken_calls(
     source: ReviewSource, inside: str, functions: Sequence[ChangedFunction]
 ) -> Iterator[Finding]:
     """Calls in one text that changed functions do not take any more; `inside` is its path from the top."""
-    tree = _parse(source.text)
     lines = TextLines(source.text)
+    tree = _parse(lines)
     targets = _called_names(tree, module_of(inside), inside.endswith("__init__.py"), functions)
     for node in ast.walk(tree):
-        function = targets.get(_dotted_name(node.func)) if isinstance(node, ast.Call) else None
+        function = targets.get(dotted_name(node.func) or "") if isinstance(node, ast.Call) else None
         if not isinstance(node, ast.Call) or function is None or function.before.problem(node):
             continue
         if problem := function.after.problem(node):
             start = lines.offset(node.lineno, 1)
-            yield Finding(
-                rule=CALLER_RULE,
-                severity=CALLER_SEVERITY,
-                place=lines.place(source.path, start, start + len(lines.line(node.lineno))),
+            yield CALLER.finding(
+                lines.place(source.path, start, start + len(lines.line(node.lineno))),
                 title=f"Call does not fit the changed signature of {function.name}()",
                 why=f"{'/'.join(function.module)}.py changes the parameters of {function.name}(), and this "
                 f"call raises a TypeError now: {problem}.",
@@ -210,11 +205,3 @@ def _is_same(import_path: tuple[str, ...], module: tuple[str, ...]) -> bool:
     return (
         bool(import_path) and module[-len(import_path) :] == import_path and rest in ((), ("src",), ("lib",))
     )
-
-
-def _dotted_name(node: ast.expr) -> str:
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""

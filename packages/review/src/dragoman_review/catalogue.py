@@ -8,15 +8,14 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from dragoman.decoders import convert
 from dragoman_review import python_bugs, python_flow, python_security
-from dragoman_review.callers import CALLER_RULE, CALLER_SEVERITY, CALLER_TITLE, CALLER_WHY
-from dragoman_review.finding import Severity
-from dragoman_review.python_ast import INVALID_SYNTAX, SYNTAX_TITLE, SYNTAX_WHY, Find, PythonRule
+from dragoman_review.callers import CALLER
+from dragoman_review.finding import RuleText
+from dragoman_review.python_ast import SYNTAX, Find, PythonRule
 from dragoman_review.rules import ReviewRule, all_rules
 from dragoman_review.suppression import COMPLAINTS
 from dragoman_review.whole_text import CHECKS
@@ -36,31 +35,10 @@ class RuleExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Whether it only shows what is meant, because the real thing cannot stand in a file of ours."""
 
 
-class CatalogueEntry(NamedTuple):
-    """One rule, as a list shows it."""
-
-    id: str
-    severity: Severity
-    languages: tuple[str, ...]
-    """Empty for all."""
-    title: str
-    why: str
-
-
-def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[CatalogueEntry, ...]:
+def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[RuleText, ...]:
     """Our rules, and those of users."""
-    entries = [
-        *(CatalogueEntry(check.id, check.severity, (), check.title, check.why) for check in CHECKS),
-        *(CatalogueEntry(rule.id, rule.severity, ("python",), rule.title, rule.why) for rule in PYTHON_RULES),
-        *(
-            CatalogueEntry(rule.id, rule.severity, rule.languages, rule.title, rule.why)
-            for rule in all_rules(more)
-        ),
-        CatalogueEntry(CALLER_RULE, CALLER_SEVERITY, ("python",), CALLER_TITLE, CALLER_WHY),
-        CatalogueEntry(INVALID_SYNTAX, Severity.HIGH, ("python",), SYNTAX_TITLE, SYNTAX_WHY),
-        *(CatalogueEntry(words.rule, words.severity, (), words.title, words.why) for words in COMPLAINTS),
-    ]
-    return tuple(sorted(entries, key=lambda entry: entry.id))
+    rules = [*CHECKS, *PYTHON_RULES, *all_rules(more), CALLER, SYNTAX, *COMPLAINTS]
+    return tuple(sorted(rules, key=lambda rule: rule.id))
 
 
 def rule_examples() -> dict[str, RuleExample]:

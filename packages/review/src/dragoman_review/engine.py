@@ -161,15 +161,9 @@ class _Review:
 
     async def _lint_pythons(self, lane: _Lane, texts: _Lane) -> None:
         """Give ruff what is waiting, all at once, and hand each text on to our own rules."""
-        is_over = False
-        while not is_over:
-            jobs = [await lane.get()]
-            while not lane.empty():
-                jobs.append(lane.get_nowait())
-            is_over = None in jobs
-            batch = [job for job in jobs if job is not None]
-            await self._ask_ruff(batch)
-            for job in batch:
+        async for jobs in _batches(lane):
+            await self._ask_ruff(jobs)
+            for job in jobs:
                 await texts.put(job)
         await texts.put(None)
 
@@ -206,13 +200,8 @@ class _Review:
 
     async def _lint_scripts(self, lane: _Lane) -> None:
         """Give oxlint what is waiting, all at once: it is fast, but starting it takes time."""
-        is_over = False
-        while not is_over:
-            jobs = [await lane.get()]
-            while not lane.empty():
-                jobs.append(lane.get_nowait())
-            is_over = None in jobs
-            await self._lint([job for job in jobs if job is not None])
+        async for jobs in _batches(lane):
+            await self._lint(jobs)
 
     async def _lint(self, jobs: list[_ReviewJob]) -> None:
         if not jobs or self._oxlint is None:
@@ -237,6 +226,17 @@ class _Review:
 
 def _lane() -> _Lane:
     return asyncio.Queue(_WAITING)
+
+
+async def _batches(lane: _Lane) -> AsyncIterator[list[_ReviewJob]]:
+    """What is waiting, all at once, until the lane ends."""
+    is_over = False
+    while not is_over:
+        jobs = [await lane.get()]
+        while not lane.empty():
+            jobs.append(lane.get_nowait())
+        is_over = None in jobs
+        yield [job for job in jobs if job is not None]
 
 
 async def _each(sources: Sources) -> AsyncIterator[ReviewSource]:

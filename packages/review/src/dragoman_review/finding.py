@@ -91,6 +91,40 @@ class Finding(Struct, frozen=True, kw_only=True):
         return self.place.line
 
 
+class RuleText(Struct, frozen=True, kw_only=True):
+    """What a rule says, whoever looks for it."""
+
+    id: str
+    title: str
+    why: str
+    severity: Severity
+    languages: tuple[str, ...] = ()
+    """Empty for every language, also for none that we know."""
+
+    def finding(
+        self,
+        place: FindingPlace,
+        *,
+        title: str = "",
+        why: str = "",
+        fix: Fix | None = None,
+        tool: str = "dragoman",
+        is_secret: bool = False,
+    ) -> Finding:
+        """A finding in the words of the rule, where there are none of its own."""
+        title, why = title or self.title, why or self.why
+        return Finding(
+            rule=self.id,
+            severity=self.severity,
+            place=place,
+            title=title,
+            why=why,
+            fix=fix,
+            tool=tool,
+            is_secret=is_secret,
+        )
+
+
 def by_severity(finding: Finding) -> tuple[int, str, int, int, str]:
     """A key to sort by: the worst first, and then as a reader goes through files."""
     place = finding.place

@@ -108,6 +108,11 @@ def summary(findings: Iterable[Finding], *, files: int) -> str:
 VERSION = 1
 
 
+def _level(severity: Severity, *, mild: str) -> str:
+    """How others call it; they differ in what is `mild`."""
+    return {"critical": "error", "high": "error", "medium": "warning"}.get(severity.value, mild)
+
+
 def as_json(
     findings: Sequence[Finding], notes: Sequence[ReviewNote], *, files: int, page: str | None = None
 ) -> bytes:
@@ -126,15 +131,6 @@ def _json_finding(finding: Finding, page: str | None) -> dict[str, Any]:
     return {**msgspec.to_builtins(finding), "link": link}
 
 
-_GITHUB_LEVELS = {
-    Severity.CRITICAL: "error",
-    Severity.HIGH: "error",
-    Severity.MEDIUM: "warning",
-    Severity.LOW: "notice",
-    Severity.INFO: "notice",
-}
-
-
 def as_github(finding: Finding) -> str:
     place = finding.place
     fields = {
@@ -148,7 +144,7 @@ def as_github(finding: Finding) -> str:
         fields["endColumn"] = str(max(place.column, place.end_column))
     properties = ",".join(f"{name}={_github_field(value)}" for name, value in fields.items())
     text = _github_message(f"{finding.title}. {finding.why}")
-    return f"::{_GITHUB_LEVELS[finding.severity]} {properties}::{text}\n"
+    return f"::{_level(finding.severity, mild='notice')} {properties}::{text}\n"
 
 
 def _github_message(text: str) -> str:
@@ -160,14 +156,6 @@ def _github_field(text: str) -> str:
 
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-
-_SARIF_LEVELS = {
-    Severity.CRITICAL: "error",
-    Severity.HIGH: "error",
-    Severity.MEDIUM: "warning",
-    Severity.LOW: "note",
-    Severity.INFO: "note",
-}
 
 
 def as_sarif(
@@ -198,7 +186,7 @@ def _sarif_rule(finding: Finding, page: str | None) -> dict[str, Any]:
         "id": finding.rule,
         "shortDescription": {"text": finding.rule.replace("/", ": ").replace("-", " ")},
         "fullDescription": {"text": finding.why},
-        "defaultConfiguration": {"level": _SARIF_LEVELS[finding.severity]},
+        "defaultConfiguration": {"level": _level(finding.severity, mild="note")},
         **({} if link is None else {"helpUri": link}),
     }
 
@@ -209,7 +197,7 @@ def _sarif_result(finding: Finding, index: int, mark_counts: Counter[str]) -> di
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": index,
-        "level": _SARIF_LEVELS[finding.severity],
+        "level": _level(finding.severity, mild="note"),
         "message": {"text": f"{finding.title}. {finding.why}"},
         "locations": [
             {"physicalLocation": {**_sarif_artifact(finding.path), "region": _sarif_region(finding.place)}}

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from dragoman_review.catalogue import PYTHON_RULES
 from dragoman_review.finding import Finding
 from dragoman_review.languages import language_of
-from dragoman_review.lexer import LexicalSpans
 from dragoman_review.python_ast import python_findings
 from dragoman_review.rules import ReviewRule
 from dragoman_review.structure import StructureFailed, structural_findings
@@ -37,10 +36,9 @@ def inspect(
     language = language_of(path, text)
     lines = TextLines(text)
     relevant_rules = [rule for rule in rules if rule.holds_for(language) and _concerns(rule, path)]
-    spans = LexicalSpans(text, language)
     findings = [
-        *whole_text_findings(path, lines, language),
-        *text_findings(path, lines, spans, language, relevant_rules, longest=longest),
+        *whole_text_findings(path, lines),
+        *text_findings(path, lines, relevant_rules, longest=longest),
     ]
     failures: list[str] = []
     if language == "python":

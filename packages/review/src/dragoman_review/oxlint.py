@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from dragoman.decoders import json_decoder
 from dragoman_review.finding import Edit, Finding, Fix, Severity
-from dragoman_review.programs import ProgramResult, ToolFailed, run_program
+from dragoman_review.programs import ProgramResult, no_answer, run_program
 from dragoman_review.source import ReviewSource
 from dragoman_review.structure import is_available
 from dragoman_review.text_edits import TextLines
@@ -84,10 +84,7 @@ def _read(result: ProgramResult, names: dict[str, ReviewSource]) -> list[Finding
     try:
         report = _decode(result.out)
     except msgspec.DecodeError:
-        error_lines = (result.err or result.out).decode("utf-8", "replace").strip().splitlines()
-        raise ToolFailed(
-            "oxlint", f"ended with {result.status}: {error_lines[0] if error_lines else 'no answer'}"
-        ) from None
+        raise no_answer("oxlint", result) from None
     findings = (
         _finding(diagnostic, names[name])
         for diagnostic in report.diagnostics

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dragoman_review.finding import Finding, Severity
-from dragoman_review.languages import language_of
-from dragoman_review.lexer import LexicalSpans
 from dragoman_review.rules import own_rules
 from dragoman_review.source import ReviewSource
 from dragoman_review.text_edits import TextLines
@@ -25,10 +23,7 @@ class PlainRules:
 
     def findings(self, source: ReviewSource, *, longest: int) -> Iterator[Finding]:
         """What they find in a text; lines count up to `longest` characters."""
-        path, text = source.path, source.text
-        language = language_of(path, text)
-        spans = LexicalSpans(text, language)
-        yield from text_findings(path, TextLines(text), spans, language, self._rules, longest=longest)
+        return text_findings(source.path, TextLines(source.text), self._rules, longest=longest)
 
     def severity_when_run(self, rule: str, severity: Severity) -> Severity:
         """The severity of a finding in a command that is about to be run."""

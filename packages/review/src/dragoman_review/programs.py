@@ -40,6 +40,12 @@ class ProgramResult(NamedTuple):
     err: bytes
 
 
+def no_answer(tool: str, result: ProgramResult) -> ToolFailed:
+    """For a tool that ran to its end, and said nothing that we understand."""
+    lines = (result.err or result.out).decode("utf-8", "replace").strip().splitlines()
+    return ToolFailed(tool, f"ended with {result.status}: {lines[0] if lines else 'no answer'}")
+
+
 async def run_program(
     command: Sequence[str],
     *,

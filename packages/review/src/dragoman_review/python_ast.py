@@ -13,14 +13,16 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from msgspec import Struct
-
-from dragoman_review.finding import Finding, Fix, Severity
+from dragoman_review.finding import Finding, Fix, RuleText, Severity
 from dragoman_review.text_edits import TextLines
 
-INVALID_SYNTAX = "python/invalid-syntax"
-SYNTAX_TITLE = "Syntax error: this is no Python"
-SYNTAX_WHY = "The file cannot be imported or run at all, and no other rule could look into it."
+SYNTAX = RuleText(
+    id="python/invalid-syntax",
+    severity=Severity.HIGH,
+    title="Syntax error: this is no Python",
+    why="The file cannot be imported or run at all, and no other rule could look into it.",
+    languages=("python",),
+)
 
 
 class Hit(NamedTuple):
@@ -64,13 +66,8 @@ class Tree:
         return self.name(node.func) if isinstance(node, ast.Call) else None
 
     def name(self, node: ast.AST) -> str | None:
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return None
-        return ".".join((self._modules.get(node.id, node.id), *reversed(parts)))
+        head, dot, rest = (dotted_name(node) or "").partition(".")
+        return f"{self._modules.get(head, head)}{dot}{rest}" if head else None
 
     def _offset(self, line: int, column: int) -> int:
         start = self.lines.offset(line, 1)
@@ -80,16 +77,22 @@ class Tree:
         return start + column
 
 
+def dotted_name(node: ast.AST) -> str | None:
+    """A name with its attributes, as it is written: `os.path.join`; None of anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
+
+
 Find: TypeAlias = Callable[[Tree], Iterator[Hit]]
 
 
-class PythonRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PythonRule(RuleText, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a rule about the tree says; `data/python-rules.toml` has them all."""
 
-    id: str
-    severity: Severity
-    title: str
-    why: str
+    languages: tuple[str, ...] = ("python",)
     ruff: str | None = None
     """The code under which ruff finds the same; None if only we do."""
 
@@ -114,35 +117,16 @@ def python_findings(
     """What the rules find. With ruff at hand, only what ruff does not look for."""
     tree = parse(lines)
     if isinstance(tree, tuple) and not has_ruff:
-        yield _syntax_error(path, lines, *tree)
+        at, why = tree
+        yield SYNTAX.finding(lines.place(path, at, at), title=f"This is no Python: {why}")
     if not isinstance(tree, Tree):
         return
     for rule, find in rules.items():
         if has_ruff and rule.ruff is not None:
             continue
         for hit in find(tree):
-            yield _finding(rule, hit, path, tree)
-
-
-def _finding(rule: PythonRule, hit: Hit, path: str, tree: Tree) -> Finding:
-    return Finding(
-        rule=rule.id,
-        severity=rule.severity,
-        place=tree.lines.place(path, *tree.span(hit.node)),
-        title=hit.title or rule.title,
-        why=rule.why,
-        fix=hit.fix,
-    )
-
-
-def _syntax_error(path: str, lines: TextLines, at: int, why: str) -> Finding:
-    return Finding(
-        rule=INVALID_SYNTAX,
-        severity=Severity.HIGH,
-        place=lines.place(path, at, at),
-        title=f"This is no Python: {why}",
-        why=SYNTAX_WHY,
-    )
+            place = lines.place(path, *tree.span(hit.node))
+            yield rule.finding(place, title=hit.title, fix=hit.fix)
 
 
 def _imported_names(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from dragoman_review.finding import Edit, Fix
 from dragoman_review.python_ast import Find, Hit, Tree
 
 _MAKERS = frozenset(
-    {
+    (
         "list",
         "dict",
         "set",
@@ -18,7 +18,7 @@ _MAKERS = frozenset(
         "collections.defaultdict",
         "collections.deque",
         "collections.Counter",
-    }
+    )
 )
 _MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 _IS = re.compile(r"\bis(?:\s+(not))?\b")

@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from dragoman.decoders import convert, json_decoder
 from dragoman_review.catalogue import BY_RUFF_CODE
-from dragoman_review.finding import Edit, Finding, Fix, Severity
-from dragoman_review.programs import ProgramResult, ToolFailed, run_program
-from dragoman_review.python_ast import INVALID_SYNTAX
+from dragoman_review.finding import Edit, Finding, Fix, RuleText, Severity
+from dragoman_review.programs import ProgramResult, no_answer, run_program
+from dragoman_review.python_ast import SYNTAX
 from dragoman_review.python_security import UNSAFE_LOADERS
 from dragoman_review.source import ReviewSource
 from dragoman_review.text_edits import TextLines, apply_edits
@@ -96,10 +96,7 @@ def _read(result: ProgramResult) -> tuple[_RuffMessage, ...]:
     try:
         return _decode(result.out)
     except msgspec.DecodeError:
-        error_lines = result.err.decode("utf-8", "replace").strip().splitlines()
-        raise ToolFailed(
-            "ruff", f"ended with {result.status}: {error_lines[0] if error_lines else 'no answer'}"
-        ) from None
+        raise no_answer("ruff", result) from None
 
 
 async def ruff_findings_of_many(
@@ -160,26 +157,19 @@ def _is_harmless(message: _RuffMessage, lines: TextLines) -> bool:
 def _finding(message: _RuffMessage, path: str, lines: TextLines) -> Finding:
     start, end = _offset(message.location, lines), _offset(message.end_location, lines)
     code = message.code or ""
-    ours = BY_RUFF_CODE.get(code)
-    description = _about(code)
-    is_syntax = not code or code == "invalid-syntax"
-    return Finding(
-        rule=INVALID_SYNTAX if is_syntax else ours.id if ours else f"python/{message.name or code.lower()}",
-        severity=ours.severity if ours else description.severity,
-        place=lines.place(path, start, end),
-        title=f"{message.message} ({code})" if code and not is_syntax else message.message,
-        why=ours.why if ours else description.why,
-        fix=_fix(message.fix, lines) if message.fix else None,
-        tool="ruff",
-    )
+    place = lines.place(path, start, end)
+    fix = _fix(message.fix, lines) if message.fix else None
+    if not code or code == "invalid-syntax":
+        return SYNTAX.finding(place, title=message.message, fix=fix, tool="ruff")
+    rule = BY_RUFF_CODE.get(code) or _rule(code, message.name or code.lower())
+    return rule.finding(place, title=f"{message.message} ({code})", fix=fix, tool="ruff")
 
 
-def _about(code: str) -> _About:
+def _rule(code: str, name: str) -> RuleText:
+    """A rule that only ruff has; the longest code in our list that it begins with says how bad it is."""
     fitting = [about for about in config().about if code.startswith(about.code)]
-    syntax = _About(
-        "", Severity.HIGH, "The file cannot be imported or run at all, and no rule could look into it."
-    )
-    return max(fitting, key=lambda about: len(about.code), default=syntax)
+    about = max(fitting, key=lambda about: len(about.code))
+    return RuleText(id=f"python/{name}", severity=about.severity, title=name, why=about.why)
 
 
 def _fix(fix: _RuffFix, lines: TextLines) -> Fix | None:

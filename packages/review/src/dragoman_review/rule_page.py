@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from dragoman_review.catalogue import CatalogueEntry, RuleExample, catalogue, rule_examples
+from dragoman_review.catalogue import RuleExample, catalogue, rule_examples
+from dragoman_review.finding import RuleText
 from dragoman_review.rules import rule_anchor
 
 _SHOWN = 12
@@ -33,7 +34,7 @@ def rules_markdown() -> str:
     return "\n".join(parts)
 
 
-def _section(entry: CatalogueEntry, example: RuleExample | None) -> Iterator[str]:
+def _section(entry: RuleText, example: RuleExample | None) -> Iterator[str]:
     where = ", ".join(entry.languages) or "every text"
     yield f'<a id="{rule_anchor(entry.id)}"></a>\n### {entry.id}\n'
     yield f"**{entry.title}** · {entry.severity.value} · {where}\n\n{entry.why}\n"

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from dragoman.decoders import convert
 from dragoman.errors import LocalMistake
-from dragoman_review.finding import Severity
+from dragoman_review.finding import RuleText, Severity
 from dragoman_review.languages import LANGUAGES
 
 _ID = re.compile(r"[a-z0-9]+(?:[-./_][a-z0-9]+)*")
@@ -40,17 +40,11 @@ class BadRule(LocalMistake):
         self.why = why
 
 
-class ReviewRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ReviewRule(RuleText, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule. What the fields mean to whoever writes one is in docs/review.md."""
 
-    id: str
-    title: str
-    why: str
-    severity: Severity
     when_run: Severity | None = None
     """How bad it is in a command that is about to be run, if that differs from a file that is kept."""
-    languages: tuple[str, ...] = ()
-    """Empty for every language, also for none that we know."""
     paths: tuple[str, ...] = ()
     not_paths: tuple[str, ...] = ()
     fix: str | None = None
@@ -79,7 +73,7 @@ class ReviewRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Bits a character that the group `secret` must have. More than 0 makes the rule one about secrets."""
 
     match: str | tuple[str, ...] | dict[str, Any] | None = None
-    constraints: dict[str, Any] = {}
+    constraints: dict[str, Any] = msgspec.field(default_factory=dict)
     """What the variables of `match` must be like, in the words of ast-grep."""
 
     hits: tuple[str, ...] = ()
@@ -103,10 +97,12 @@ def rule_anchor(rule: str) -> str:
 @functools.cache
 def own_rules() -> tuple[ReviewRule, ...]:
     """The rules that come with the package."""
-    paths = sorted(_DATA.glob("rules-*.toml"))
-    return tuple(
-        rule for path in paths for rule in parse_rules(path.read_text("utf-8"), str(path), is_ours=True)
-    )
+    return tuple(rule for path in sorted(_DATA.glob("rules-*.toml")) for rule in _read_own(path))
+
+
+@functools.cache
+def _read_own(path: Path) -> tuple[ReviewRule, ...]:
+    return parse_rules(path.read_text("utf-8"), str(path), is_ours=True)
 
 
 def read_rules(path: Path) -> tuple[ReviewRule, ...]:
@@ -202,12 +198,10 @@ def _fix_objections(rule: ReviewRule, pattern: re.Pattern[str]) -> Iterator[str]
 def _match_objections(rule: ReviewRule) -> Iterator[str]:
     if not rule.languages:
         yield "a match needs languages: a shape means nothing without a grammar"
-    if rule.where != "anywhere" or rule.unless or rule.needs or rule.ignore_case or rule.entropy:
-        yield "where, unless, needs, ignore_case and entropy belong to pattern, not to match"
-    if rule.unless_in_text:
-        yield "unless_in_text belongs to pattern, not to match"
-    if rule.beyond_ascii:
-        yield "beyond_ascii belongs to pattern, not to match"
+    fields = ("where", "unless", "unless_in_text", "needs", "ignore_case", "entropy", "beyond_ascii")
+    for field in fields:
+        if getattr(rule, field) not in (None, False, 0, "anywhere"):
+            yield f"{field} belongs to pattern, not to match"
 
 
 def _refuse_twins(rules: Sequence[ReviewRule], where: str) -> None:
@@ -218,19 +212,11 @@ def _refuse_twins(rules: Sequence[ReviewRule], where: str) -> None:
         ids.add(rule.id)
 
 
-_SECRETS = _DATA / "rules-secrets.toml"
-
-
-@functools.cache
-def _own_secret_rules() -> tuple[ReviewRule, ...]:
-    return parse_rules(_SECRETS.read_text("utf-8"), str(_SECRETS), is_ours=True)
-
-
 def secret_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
     """The rules that find secrets: all of ours, which stand in one file, and those of others. A rule of the
     same id does not take the place of ours here: nobody can make a secret readable.
     """
-    ours = _own_secret_rules()
+    ours = _read_own(_DATA / "rules-secrets.toml")
     return (*ours, *(rule for rule in more if rule.entropy > 0 and rule not in ours))
 
 

@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 from dragoman_local.secrets.search import find, is_settings_file
-from dragoman_review.languages import language_of
-from dragoman_review.lexer import LexicalSpans
 from dragoman_review.rules import ReviewRule, secret_rules
 from dragoman_review.text_edits import TextLines
 from dragoman_review.text_rules import text_findings
@@ -26,11 +24,8 @@ def mask_secrets(text: str, *, path: str = "", rules: Iterable[ReviewRule] = ())
     a repository find more secrets; they take nothing away, also where one has the name of ours.
     """
     lines = TextLines(text)
-    language = language_of(path, text)
     spans = [span[:2] for span in find(text, in_settings=is_settings_file(PurePath(path).name))]
-    for finding in text_findings(
-        path, lines, LexicalSpans(text, language), language, secret_rules(rules), longest=max(len(text), 1)
-    ):
+    for finding in text_findings(path, lines, secret_rules(rules), longest=max(len(text), 1)):
         place = finding.place
         start = lines.offset(place.line, place.column)
         spans.append((start, lines.offset(place.end_line, place.end_column)))

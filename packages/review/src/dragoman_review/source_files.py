@@ -32,16 +32,8 @@ SKIPPED_FOLDERS = frozenset(
 _LOCKS = frozenset(
     {
         *("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"),
-        *(
-            "cargo.lock",
-            "poetry.lock",
-            "uv.lock",
-            "pdm.lock",
-            "pipfile.lock",
-            "composer.lock",
-            "gemfile.lock",
-        ),
-        *("go.sum", "flake.lock", "mix.lock", "packages.lock.json", "pubspec.lock"),
+        *("cargo.lock", "poetry.lock", "uv.lock", "pdm.lock", "pipfile.lock", "composer.lock"),
+        *("gemfile.lock", "go.sum", "flake.lock", "mix.lock", "packages.lock.json", "pubspec.lock"),
     }
 )
 _MADE_CODE = (".min.js", ".bundle.js", ".pb.go", "_pb2.py", "_pb2.pyi", ".g.dart")

@@ -18,15 +18,14 @@ from dragoman_review.finding import Edit, Finding, Fix
 from dragoman_review.rules import ReviewRule
 from dragoman_review.text_edits import TextLines
 
-# Our name of a language → the library's. What is missing here has no structural rules.
-GRAMMARS: dict[str, str] = {
-    name: name
-    for name in (
+# The library calls these as we do. What is missing here has no structural rules.
+GRAMMARS = frozenset(
+    {
         *("bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl", "html", "java"),
         *("javascript", "json", "kotlin", "lua", "nix", "php", "python", "ruby", "rust", "scala", "swift"),
         *("tsx", "typescript", "yaml"),
-    )
-}
+    }
+)
 
 LARGEST = 1_000_000
 """Characters of a text that is parsed; what is larger was written by a machine."""
@@ -48,16 +47,17 @@ def structural_findings(
     path: str, lines: TextLines, language: str | None, rules: Iterable[ReviewRule]
 ) -> Iterator[Finding]:
     """What the rules find in one text, rule by rule."""
-    grammar = GRAMMARS.get(language or "")
-    lower_text = "" if grammar is None else lines.text.lower()
+    if language not in GRAMMARS or len(lines.text) > LARGEST:
+        return
+    lower_text = lines.text.lower()
     relevant_rules = [
         rule
         for rule in rules
         if rule.match is not None and rule.holds_for(language) and _may_match(rule, lines.text, lower_text)
     ]
-    if grammar is None or not relevant_rules or len(lines.text) > LARGEST or not is_available():
+    if not relevant_rules or not is_available():
         return
-    root = _parse(lines.text, grammar)
+    root = _parse(lines.text, language)
     for rule in relevant_rules:
         for node in _matches(root, rule):
             yield _finding(rule, node, path, lines)
@@ -84,10 +84,9 @@ def _words_of(pattern: str) -> tuple[str, ...]:
 
 def syntax_errors(text: str, language: str | None) -> int | None:
     """How many parts of a text its grammar does not know; None if there is no grammar for it."""
-    grammar = GRAMMARS.get(language or "")
-    if grammar is None or len(text) > LARGEST or not is_available():
+    if language not in GRAMMARS or len(text) > LARGEST or not is_available():
         return None
-    root = _parse(text, grammar)
+    root = _parse(text, language)
     with _panics_caught():
         return len(root.find_all({"rule": {"kind": "ERROR"}})) + _missing_tokens(root)
 
@@ -116,7 +115,7 @@ def refusal(rule: ReviewRule) -> str | None:
         if language not in GRAMMARS:
             return f"there is no grammar for {language}; there are {', '.join(sorted(GRAMMARS))}"
         try:
-            _matches(_parse("", GRAMMARS[language]), rule)
+            _matches(_parse("", language), rule)
         except StructureFailed as error:
             return f"ast-grep refuses this for {language}: {error}"
     return None
@@ -133,11 +132,11 @@ def config_of(rule: ReviewRule) -> dict[str, Any]:
     return {**config, "constraints": rule.constraints} if rule.constraints else config
 
 
-def _parse(text: str, grammar: str) -> Any:
+def _parse(text: str, language: str | None) -> Any:
     import ast_grep_py
 
     with _panics_caught():
-        return ast_grep_py.SgRoot(text, grammar).root()
+        return ast_grep_py.SgRoot(text, language or "").root()
 
 
 def _matches(root: Any, rule: ReviewRule) -> list[Any]:
@@ -164,15 +163,8 @@ def _first_lines(error: BaseException) -> str:
 def _finding(rule: ReviewRule, node: Any, path: str, lines: TextLines) -> Finding:
     span = node.range()
     start, end = span.start.index, span.end.index
-    return Finding(
-        rule=rule.id,
-        severity=rule.severity,
-        place=lines.place(path, start, end),
-        title=rule.title,
-        why=rule.why,
-        fix=_fix(rule, node, lines.text, start, end),
-        tool="ast-grep",
-    )
+    fix = _fix(rule, node, lines.text, start, end)
+    return rule.finding(lines.place(path, start, end), fix=fix, tool="ast-grep")
 
 
 def _fix(rule: ReviewRule, node: object, text: str, start: int, end: int) -> Fix | None:

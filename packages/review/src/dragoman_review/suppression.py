@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from dragoman_review.finding import Finding, Severity
+from dragoman_review.finding import Finding, RuleText, Severity
 from dragoman_review.lexer import LexicalSpans
 from dragoman_review.source import ReviewSource
 from dragoman_review.text_edits import TextLines
@@ -28,32 +27,23 @@ _TOOL_MARKS = re.compile(r"noqa|\b(?:eslint|oxlint)-disable|\bruff:[ \t]*(?:disa
 """How linters of others are silenced."""
 
 
-class Complaint(NamedTuple):
-    """What can be wrong with such a comment, in words."""
-
-    rule: str
-    severity: Severity
-    title: str
-    why: str
-
-
-NAMELESS = Complaint(
-    "review/nameless-suppression",
-    Severity.LOW,
-    "Suppression comment without a rule",
-    "It silences nothing. Write dragoman: ignore[rule] and why.",
+NAMELESS = RuleText(
+    id="review/nameless-suppression",
+    severity=Severity.LOW,
+    title="Suppression comment without a rule",
+    why="It silences nothing. Write dragoman: ignore[rule] and why.",
 )
-WITHOUT_REASON = Complaint(
-    "review/suppression-without-reason",
-    Severity.INFO,
-    "Suppression comment without a reason",
-    "The next reader cannot tell whether it still has to be there. Say why after the bracket.",
+WITHOUT_REASON = RuleText(
+    id="review/suppression-without-reason",
+    severity=Severity.INFO,
+    title="Suppression comment without a reason",
+    why="The next reader cannot tell whether it still has to be there. Say why after the bracket.",
 )
-UNTRUSTED = Complaint(
-    "review/new-suppression",
-    Severity.MEDIUM,
-    "Suppression comment in the change under review",
-    "It silences nothing here: a change must not silence its own review. It counts when the base has it.",
+UNTRUSTED = RuleText(
+    id="review/new-suppression",
+    severity=Severity.MEDIUM,
+    title="Suppression comment in the change under review",
+    why="It silences nothing here: a change must not silence its own review. It counts when the base has it.",
 )
 COMPLAINTS = (NAMELESS, WITHOUT_REASON, UNTRUSTED)
 
@@ -87,7 +77,7 @@ class Suppressions:
             # In a text without known comments these may be words about this very thing.
             complaint = _complaint(match, names) if is_trusted else UNTRUSTED
             if kind == "comment" and complaint is not None:
-                yield _finding(complaint, path, lines, match)
+                yield complaint.finding(lines.place(path, *match.span()))
 
     def _add(self, match: re.Match[str], names: set[str], lines: TextLines) -> None:
         line, column = lines.position(match.start())
@@ -123,18 +113,7 @@ def _names(name: str, rule: str) -> bool:
     return name in (rule, rule.rpartition("/")[2])
 
 
-def _complaint(match: re.Match[str], names: set[str]) -> Complaint | None:
+def _complaint(match: re.Match[str], names: set[str]) -> RuleText | None:
     if not names:
         return NAMELESS
     return None if _WORDS.search(_CLOSINGS.sub("", match["reason"])) else WITHOUT_REASON
-
-
-def _finding(complaint: Complaint, path: str, lines: TextLines, match: re.Match[str]) -> Finding:
-    place = lines.place(path, match.start(), match.end())
-    return Finding(
-        rule=complaint.rule,
-        severity=complaint.severity,
-        place=place,
-        title=complaint.title,
-        why=complaint.why,
-    )

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from dragoman_review.finding import Edit, Finding, Fix
+from dragoman_review.languages import language_of
 from dragoman_review.lexer import LexicalSpans
 from dragoman_review.rules import ReviewRule
 from dragoman_review.text_edits import TextLines
@@ -30,15 +31,11 @@ _PLACEHOLDER = re.compile(
 
 
 def text_findings(
-    path: str,
-    lines: TextLines,
-    spans: LexicalSpans,
-    language: str | None,
-    rules: Iterable[ReviewRule],
-    *,
-    longest: int = LONGEST_LINE,
+    path: str, lines: TextLines, rules: Iterable[ReviewRule], *, longest: int = LONGEST_LINE
 ) -> Iterator[Finding]:
     """What the rules find in one text, rule by rule, in lines that are no longer than `longest`."""
+    language = language_of(path, lines.text)
+    spans = LexicalSpans(lines.text, language)
     search_text = SearchedText(lines)
     is_ascii = lines.text.isascii()
     for rule in rules:
@@ -164,15 +161,8 @@ def compile_rule(rule: ReviewRule) -> tuple[re.Pattern[str], re.Pattern[str] | N
 
 def _finding(rule: ReviewRule, match: re.Match[str], path: str, lines: TextLines) -> Finding:
     start, end = match.span("secret") if rule.entropy else match.span()
-    return Finding(
-        rule=rule.id,
-        severity=rule.severity,
-        place=lines.place(path, start, end),
-        title=rule.title,
-        why=rule.why,
-        fix=_fix(rule, match),
-        is_secret=rule.entropy > 0,
-    )
+    place = lines.place(path, start, end)
+    return rule.finding(place, fix=_fix(rule, match), is_secret=rule.entropy > 0)
 
 
 def _fix(rule: ReviewRule, match: re.Match[str]) -> Fix | None:

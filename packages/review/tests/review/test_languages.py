@@ -36,4 +36,4 @@ def test_a_name_for_a_language_is_recognised_as_of_it(language: str) -> None:
 
 
 def test_every_grammar_belongs_to_a_language_that_can_be_recognised() -> None:
-    assert GRAMMARS.keys() <= LANGUAGES
+    assert GRAMMARS <= LANGUAGES

@@ -44,10 +44,10 @@ def test_every_rule_has_a_section_with_its_reason_and_a_bad_and_a_good_example()
 
 
 @pytest.mark.usefixtures("rules_in_this_process")
-@pytest.mark.parametrize("name", ["python/invalid-syntax", *(words.rule for words in COMPLAINTS)])
+@pytest.mark.parametrize("name", ["python/invalid-syntax", *(words.id for words in COMPLAINTS)])
 async def test_the_examples_of_what_the_engine_itself_finds_are_true(name: str) -> None:
     example = rule_examples()[name]
-    untrusted_lines = None if name == UNTRUSTED.rule else frozenset[int]()
+    untrusted_lines = None if name == UNTRUSTED.id else frozenset[int]()
     bad = ReviewSource(example.path, example.bad, untrusted_lines=untrusted_lines)
     assert name in rules_of(await reviewed(bad))
     assert name not in rules_of(await reviewed(ReviewSource(example.path, example.good)))

@@ -49,7 +49,7 @@ def test_a_rule_is_read() -> None:
         (with_line("fix = '\\2'"), "which the pattern has not"),
         (with_line("entropy = 3.0"), "a group (?P<secret>"),
         (with_line("constraints = { X = { kind = 'string' } }"), "constraints belong to match"),
-        (GOOD.replace("pattern", "match") + "where = 'code'\n", "belong to pattern"),
+        (GOOD.replace("pattern", "match") + "where = 'code'\n", "where belongs to pattern"),
         (GOOD.replace("pattern", "match") + "beyond_ascii = true\n", "belongs to pattern"),
         (GOOD.replace("pattern", "match") + "unless_in_text = 'x'\n", "belongs to pattern"),
         (GOOD + "unless_in_text = '('\n", "no regular expression"),

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from dragoman_app.apps.console import say
 from dragoman_review import ReviewNote, ReviewRule, ReviewSettings, ReviewSource, review
-from dragoman_review.catalogue import CatalogueEntry, catalogue
+from dragoman_review.catalogue import catalogue
+from dragoman_review.finding import RuleText
 from dragoman_review.languages import example_name
 from dragoman_review.rule_files import chosen_rules
 
@@ -85,7 +86,7 @@ def list_rules(more: tuple[ReviewRule, ...]) -> int:
     return 0
 
 
-def _rows(entries: tuple[CatalogueEntry, ...]) -> Iterator[_Row]:
+def _rows(entries: tuple[RuleText, ...]) -> Iterator[_Row]:
     for entry in entries:
         languages = ", ".join(entry.languages[:3]) + (", …" if len(entry.languages) > 3 else "")
         yield _Row(entry.id, entry.severity.value, languages or "all", entry.title)

@@ -10,7 +10,8 @@ from pathlib import Path
 from dragoman_app.agents.review.conversation import LastReview
 from dragoman_app.agents.review.markdown import about_rule, count_of, link
 from dragoman_review import BadRule, Finding, ReviewRule
-from dragoman_review.catalogue import CatalogueEntry, catalogue
+from dragoman_review.catalogue import catalogue
+from dragoman_review.finding import RuleText
 from dragoman_review.places import RULES
 from dragoman_review.rule_files import project_rules
 from dragoman_review.rule_links import rule_link, rules_page
@@ -18,7 +19,7 @@ from dragoman_review.rule_links import rule_link, rules_page
 MOST = 200
 
 
-def load_all_rules(root: str) -> tuple[tuple[CatalogueEntry, ...], str]:
+def load_all_rules(root: str) -> tuple[tuple[RuleText, ...], str]:
     """All rules, and what is wrong with those that the project brings."""
     more: tuple[ReviewRule, ...] = ()
     complaint = ""
@@ -29,7 +30,7 @@ def load_all_rules(root: str) -> tuple[tuple[CatalogueEntry, ...], str]:
     return catalogue(more), complaint
 
 
-def rules_summary(entries: Sequence[CatalogueEntry], query: str) -> str:
+def rules_summary(entries: Sequence[RuleText], query: str) -> str:
     """A list of rules; without a wish, how many there are of each kind."""
     if not query:
         kinds = Counter(entry.id.partition("/")[0] for entry in entries)
@@ -54,11 +55,11 @@ def rules_summary(entries: Sequence[CatalogueEntry], query: str) -> str:
     return "\n".join([*rows, *more]) + "\n"
 
 
-def _fits(entry: CatalogueEntry, needle: str) -> bool:
+def _fits(entry: RuleText, needle: str) -> bool:
     return needle in entry.id or needle in entry.languages or needle in entry.title.lower()
 
 
-def rule_details(entries: Sequence[CatalogueEntry], last: LastReview | None, what: str) -> str:
+def rule_details(entries: Sequence[RuleText], last: LastReview | None, what: str) -> str:
     """A rule by its name, or a finding of the last review by its number."""
     if what.isdigit():
         return _finding_in_full(last, int(what))
@@ -77,7 +78,7 @@ def rule_details(entries: Sequence[CatalogueEntry], last: LastReview | None, wha
     return f"I know no rule “{what}”.{hint} Say “rules” for all of them.\n"
 
 
-def _in_full(entry: CatalogueEntry) -> str:
+def _in_full(entry: RuleText) -> str:
     languages = ", ".join(entry.languages) or "every language"
     silence = f"Silence it on one line with the comment `dragoman: ignore[{entry.id}] the reason`."
     return f"`{entry.id}` ({entry.severity.value}; {languages}): {entry.title}\n\n{entry.why}\n\n{silence}\n"
