@@ -123,7 +123,7 @@ def test_names_of_files_and_branches_and_inputs_are_words_and_nothing_else(tmp_p
     git(folder, "commit", "-q", "-m", "Change")
     before = set(os.listdir(folder))
     outcome, outputs = act(
-        folder, MODE="review", BASE=branch, OUTPUT="-o $(touch owned-by-output)", FAIL_ON="high"
+        folder, MODE="review", BASE=branch, OUTPUT="-o $(touch owned-by-output)", FAIL_ON="medium"
     )
     assert (outcome.returncode, outputs["status"]) == (1, "1"), outcome.stdout + outcome.stderr
     sarif = json.loads((folder / outputs["sarif"]).read_text())

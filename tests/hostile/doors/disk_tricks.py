@@ -216,7 +216,7 @@ BACK_TRICKS = [
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewTrick(Trick):
-    """`review --diff main --fail-on high` on a branch that brings along why it should say nothing."""
+    """`review --diff main --fail-on medium` on a branch that brings along why it should say nothing."""
 
     files: Mapping[str, str] = field(default_factory=dict)
     code: str = "def run(text):\n    return eval(text)\n"

@@ -33,7 +33,7 @@ def answers(name: str) -> Shows:
     return Shows(rf'"agentInfo":{{[^}}]*"name":"{name}"', given=HELLO)
 
 
-FINDING = Shows(r"src/app.py:5:5  high  .*shell", 1)
+FINDING = Shows(r"src/app.py:5:5  medium  .*shell", 1)
 CODER = answers("dragoman-code")
 SERVED = Shows(r"^ws://127.0.0.1:\d+/acp\nhttp://127.0.0.1:\d+/acp\n", way="serve")
 HUB = Shows(
@@ -64,7 +64,7 @@ EXAMPLES: dict[str, Shows] = {
     'dragoman run --agent claude --continue-with codex "Fix the tests"': Shows(
         "^claude-agent-acp heard: Fix the tests\n$"
     ),
-    'dragoman run "review my changes" --agent "dragoman agent review"': Shows(r"high: .*src/app.py:5"),
+    'dragoman run "review my changes" --agent "dragoman agent review"': Shows(r"medium: .*src/app.py:5"),
     'dragoman run "say hello" --agent "dragoman replay session.ndjson"': Shows("^Hello from my-agent.\n$"),
     "dragoman agent echo": answers("echo"),
     "dragoman agent script hello.script": answers("hello.script"),

@@ -20,7 +20,7 @@ _HEAD = """# Rules of the review
 
 What `dragoman review` looks for by itself, and why. Rules of ruff and oxlint are added where these are
 installed, as `python/…` and `javascript/…`. `dragoman help review` says how a rule is silenced, and how to
-write one.
+write one. A rule is `high` only where the text itself has the evidence.
 """
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman_review import ReviewSettings, ReviewSource, apply_fixes
+from dragoman_review import ReviewSettings, ReviewSource, Severity, apply_fixes
 from dragoman_review.catalogue import BY_RUFF_CODE, PYTHON_RULES, rule_examples
 from dragoman_review.inspection import inspect
 from dragoman_review.places import find_ruff
@@ -58,6 +58,22 @@ def test_with_ruff_only_what_ruff_has_not_is_looked_for() -> None:
     text = "def f(a=[]):\n    return eval(a)\n    g()\n"
     found = inspect("x.py", text, (), has_ruff=True).findings
     assert rules_of(found) == {"python/unreachable"}
+
+
+@pytest.mark.parametrize("use_ruff", [True, False])
+async def test_a_high_severity_needs_the_origin_of_the_value_in_the_code(use_ruff: bool) -> None:
+    head = "import os\nimport subprocess\nimport sys\n"
+    without = (
+        "def f(text, command):\n    eval(text)\n    exec(text)\n    subprocess.run(command, shell=True)\n"
+    )
+    evidence = "eval(input())\nos.system('ping ' + sys.argv[1])\ncode = request.args['code']\nexec(code)\n"
+    settings = ReviewSettings(use_ruff=use_ruff, only=("python/e*", "python/shell-*", "python/code-*"))
+    guessed = await reviewed(ReviewSource("x.py", head + without), settings=settings)
+    assert {finding.severity for finding in guessed} == {Severity.MEDIUM}
+    assert len(guessed) == 3
+    shown = await reviewed(ReviewSource("x.py", head + evidence), settings=settings)
+    high = {(finding.rule, finding.line) for finding in shown if finding.severity is Severity.HIGH}
+    assert high == {("python/code-from-outside", line) for line in (4, 5, 7)}
 
 
 @pytest.mark.parametrize(

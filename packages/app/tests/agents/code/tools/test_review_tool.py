@@ -23,10 +23,10 @@ async def told(folder: Path, *paths: str) -> str:
 
 
 async def test_the_model_is_told_what_the_rules_find_the_worst_first(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("NONE = print == None\n\n\ndef f(x=[]):\n    return eval(x)\n")
+    (tmp_path / "a.py").write_text("NONE = print == None\n\n\ndef f(x=[]):\n    return eval(input())\n")
     (tmp_path / "b.go").write_text("package m\n\nvar c = tls.Config{InsecureSkipVerify: true}\n")
     lines = (await told(tmp_path, "a.py", "b.go")).splitlines()
-    assert lines[0].startswith(("a.py:5: high", "a.py:4: high"))
+    assert lines[0].startswith("a.py:5: high: Text from outside runs as code")
     assert any(line.startswith("b.go:3: medium: TLS certificate") for line in lines)
     assert lines[-1].startswith("a.py:1: low")
 
