@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.errors import LocalMistake
 from dragoman_local.known import AgentConfig, AgentSource, KnownAgent, find_agent, known_agents
-from dragoman_local.known.lookup import missing_agents
+from dragoman_local.known.lookup import missing_agents, well_known_for
 from dragoman_local.known.wellknown import WELL_KNOWN
 
 EMPTY = AgentConfig(path="none")
@@ -140,3 +140,14 @@ def test_the_table_of_well_known_agents_has_each_name_once() -> None:
     assert len(names) == len(set(names))
     assert all(entry.commands and entry.install for entry in WELL_KNOWN)
     assert all(not os.path.dirname(command[0]) for entry in WELL_KNOWN for command in entry.commands)
+
+
+def test_an_agent_of_the_list_is_known_by_its_name_or_its_program_on_path() -> None:
+    def known(name: str, command: str, source: AgentSource) -> str | None:
+        entry = well_known_for(name, (command,), source)
+        return None if entry is None else entry.name
+
+    assert known("claude-code", "/opt/any", AgentSource.CONFIG) == "claude"
+    assert known("codex-acp", "codex-acp", AgentSource.COMMAND) == "codex"
+    assert known("codex-acp", "./codex-acp", AgentSource.COMMAND) is None
+    assert known("claude", "python3", AgentSource.COMMAND) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +13,8 @@ import pytest
 
 from dragoman.errors import LocalMistake
 from dragoman_local.sandbox import wall
-from dragoman_local.sandbox.boundary import Boundary
-from dragoman_local.sandbox.wall import Wall, can_hold, confined, hold_or_refuse
+from dragoman_local.sandbox.boundary import Boundary, Profile
+from dragoman_local.sandbox.wall import Wall, agent_launcher, can_hold, confined, hold_or_refuse
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the wall is Linux's")
 
@@ -72,3 +74,46 @@ def test_the_temporary_folder_ends_with_the_wall(tmp_path: Path) -> None:
     held.close()
     held.close()
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("profile", ["workspace", "read-only"])
+def test_an_agent_has_its_own_state_and_login_and_no_secret_of_others(
+    profile: Profile, tmp_path: Path
+) -> None:
+    if reason := can_hold(profile):
+        pytest.skip(f"no wall can be held here: {reason}")
+    home, folder = tmp_path / "home", tmp_path / "project"
+    folder.mkdir()
+    for name in (".codex/auth.json", ".gemini/oauth_creds.json"):
+        (home / name).parent.mkdir(parents=True)
+        (home / name).write_text("secret")
+    environ = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        state = (".codex", ".share/codex", ".codex.json")
+        launcher = agent_launcher(profile, "sh", [str(folder)], state=state, environ=environ)
+    line = (
+        "cd ~; cat .codex/auth.json; cat .gemini/oauth_creds.json; cat .codex.json; "
+        "for name in .codex/new .share/codex/new .codex.json .gemini/new; do echo new > $name; done"
+    )
+    cwd = folder if profile == "workspace" else Path("/")
+    done = subprocess.run(
+        [*launcher, "sh", "-c", line], cwd=cwd, env=environ, capture_output=True, check=False
+    )
+    assert done.stdout == b"secret{}\n"
+    new = sorted(
+        str(path.relative_to(home))
+        for path in home.rglob("*")
+        if path.is_file() and "new" in path.read_text()
+    )
+    assert new == [".codex.json", ".codex/new", ".share/codex/new"]
+
+
+def test_an_agent_without_a_wall_has_nothing_in_front() -> None:
+    assert agent_launcher("off", "sh", ["/"], state=(".codex",), environ={}) == ()
+
+
+def test_an_agent_gets_no_wall_that_cannot_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wall, "_try_out", lambda: "Landlock: the kernel has none, or it is off")
+    with pytest.raises(LocalMistake, match="cannot be held here"):
+        agent_launcher("workspace", "sh", ["/project"], environ={})

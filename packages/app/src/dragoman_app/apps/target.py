@@ -17,7 +17,9 @@ from dragoman.transport.address import RemoteAddress, UnixAddress, parse_address
 from dragoman_app.apps.console import UsageMistake
 from dragoman_local.known import KnownAgent, reach_agent
 from dragoman_local.known.access import AgentAccess, find_on_our_path
-from dragoman_local.known.lookup import OURS, find_agent_in
+from dragoman_local.known.lookup import OURS, find_agent_in, well_known_for
+from dragoman_local.sandbox.boundary import Profile, SandboxChoice
+from dragoman_local.sandbox.wall import agent_launcher
 
 if TYPE_CHECKING:  # a command that only names its agent does not pay for transports
     from dragoman.sdk.client.agent_handle import AgentHandle
@@ -36,10 +38,19 @@ class ChosenAgent(Struct, frozen=True):
     """How it was named, for commands that a person may type."""
     note: str | None = None
     dialect: str = "auto"
+    sandbox: Profile = "off"
+    """The wall around its own processes."""
+    launcher: tuple[str, ...] = ()
+    """What holds it, in front of its command."""
 
     def open(self) -> Sequence[str] | Transport:
         """What `connect` takes. Needs a running loop."""
-        return self.agent.command if self.agent.address is None else self.dial()
+        return self.command if self.agent.address is None else self.dial()
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What is started: the agent's command, behind its wall if it has one."""
+        return (*self.launcher, *self.agent.command)
 
     def dial(self) -> Transport:
         """The way to an agent at an address. Needs a running loop."""
@@ -121,6 +132,29 @@ def with_environment(access: AgentAccess, variables: Sequence[str]) -> tuple[Kno
         names = [variable.partition("=")[0] for variable in variables]
         agent = replace(agent, command=with_variables(agent.command, names))
     return agent, agent_environment(allow=allow, explicit=explicit, path=access.path)
+
+
+def confine(target: ChosenAgent, choice: SandboxChoice, folders: Sequence[str]) -> ChosenAgent:
+    """The agent behind the wall that a person chose; an agent has none that nobody chose. Reads folders.
+    Raises `UsageMistake` where the wall cannot be held: whoever chose one must not get less.
+    """
+    if choice == "auto" or choice == "off":  # noqa: PLR1714  # a type checker follows this one
+        return target
+    agent = target.agent
+    if not agent.command or agent.place:
+        raise UsageMistake(
+            f"the sandbox profile {choice} cannot be held for {agent.name}: its processes are not ours to "
+            f"start, but at {agent.address or agent.place}",
+            "leave --sandbox out, or choose an agent of this machine",
+        )
+    entry = well_known_for(agent.name, agent.command, agent.source)
+    try:
+        launcher = agent_launcher(
+            choice, agent.command[0], folders, state=() if entry is None else entry.state, environ=target.env
+        )
+    except LocalMistake as error:
+        raise UsageMistake(str(error), "see `dragoman help sandbox`") from error
+    return replace(target, sandbox=choice, launcher=launcher)
 
 
 def remote_folder(path: str | None, agent: KnownAgent) -> str:

@@ -291,6 +291,10 @@ class ChatSession(Protocol):
         """Whether the agent works on this machine's files."""
 
     @property
+    def sandbox(self) -> str:
+        """The wall around the agent, as far as it is ours; `off` if there is none."""
+
+    @property
     def modes(self) -> v1.SessionModeState | None: ...
     @property
     def options(self) -> Sequence[v1.SessionConfigOption]: ...

@@ -37,6 +37,7 @@ def test_without_a_terminal_it_says_what_to_do(
         (["--cwd", "/nowhere/at/all"], "is no folder"),
         (["--hub", "not-an-address"], "is no address of a hub"),
         (["--hub", "ws://here/acp,there"], "'there' is no address of a hub"),
+        (["--hub", "ws://here/acp", "--sandbox", "read-only"], "cannot be held"),
         (["--resume", "last"], "nothing is recorded yet"),
         (["--policy", "/nowhere.toml"], "/nowhere.toml"),
     ],

@@ -1,4 +1,6 @@
 import asyncio
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,8 +9,10 @@ from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman_app.apps.chat.local_backend import LocalBackend
 from dragoman_app.tui.ports import ChatRequest
+from dragoman_local.sandbox.wall import can_hold
 from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.quiet import Quiet
+from tests.apps.run import walled_agent
 from tests.forks import DRAGOMAN
 
 SCRIPT = """
@@ -115,3 +119,24 @@ async def test_agents_of_the_user_come_before_ours_and_the_echo_last(
     (tmp_path / "dragoman/config.toml").write_text(text)
     choices = await LocalBackend(str(tmp_path), LocalRules()).agents()
     assert [choice.name for choice in choices] == ["zulu", "other", "code", "review", "echo"]
+
+
+@pytest.mark.bound(30)
+async def test_the_agent_of_a_conversation_is_behind_the_wall_that_was_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if reason := can_hold("workspace"):
+        pytest.skip(f"no wall can be held here: {reason}")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    shutil.copy(walled_agent.__file__, folder / "agent.py")
+    request = ChatRequest(agent=f"{sys.executable} {folder / 'agent.py'}", cwd=str(folder))
+    prompt = f"write inside\nwrite {tmp_path / 'outside'}"
+    for profile, expected in (("workspace", []), ("off", ["outside"])):
+        quiet = Quiet()
+        house = LocalBackend(str(folder), LocalRules(sandbox=profile), record=False)  # type: ignore[arg-type]
+        async with house.open(request, quiet, quiet) as chat:
+            assert chat.sandbox == profile
+            assert (await chat.turn([v1.TextContent(text=prompt)])).stop_reason == "end_turn"
+        assert (folder / "inside").exists()
+        assert [name.name for name in tmp_path.glob("outside")] == expected

@@ -86,3 +86,5 @@ def test_the_heading_keeps_the_title_and_the_end_of_a_long_path() -> None:
     assert line.startswith("claude · …")
     assert line.rstrip().endswith("/project · Plums [b]")
     assert len(line) <= 78
+    line = heading("claude", "/project", facts, 78, sandbox="workspace").plain
+    assert line.startswith("claude · /project · sandbox workspace · Plums")

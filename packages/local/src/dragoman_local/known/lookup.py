@@ -137,6 +137,16 @@ def at_home(agent: KnownAgent) -> KnownAgent:
     return replace(agent, command=(os.path.expanduser(agent.command[0]), *agent.command[1:]))
 
 
+def well_known_for(name: str, command: Sequence[str], source: AgentSource) -> WellKnown | None:
+    """Which agent of the list it is: by the name that it was given, or by its program on PATH if somebody
+    wrote a command. A program that is named by its path may call itself what it likes.
+    """
+    if source is not AgentSource.COMMAND:
+        return _well_known(name.casefold())
+    program = command[0] if command else ""
+    return next((entry for entry in WELL_KNOWN if any(program == words[0] for words in entry.commands)), None)
+
+
 def install_hint(entry: WellKnown) -> str:
     """How to install the agent: by us if our list has it, else as its maker says."""
     own = f"try: {entry.install}" if " install " in entry.install else f"install {entry.install}"

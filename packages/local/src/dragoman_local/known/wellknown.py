@@ -23,6 +23,12 @@ class WellKnown(Struct, frozen=True, kw_only=True):
     install: str = ""
     """How it gets onto PATH, as a command or as the name of the product."""
 
+    state: tuple[str, ...] = ()
+    """Files and folders below the home folder that are its own: it writes them, and finds its login there."""
+
+    tried: str = ""
+    """The version that was tried behind the wall of the profile `workspace`, and did all that it does."""
+
     registry: str = ""
     """Its id in the list of agents that `dragoman agents install` knows; empty if it is not there."""
 
@@ -37,6 +43,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         title="Claude Code",
         aliases=("claude-code", "claude-agent"),
         commands=(("claude-agent-acp",), ("claude-code-acp",)),
+        state=(".claude", ".claude.json"),
         allow=ANTHROPIC,
         install="npm install -g @agentclientprotocol/claude-agent-acp",
         registry="claude-acp",
@@ -46,6 +53,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         title="Codex",
         aliases=("codex-cli",),
         commands=(("codex-acp",),),
+        state=(".codex",),
         allow=(*OPENAI, "CODEX_API_KEY"),
         install="npm install -g @agentclientprotocol/codex-acp",
         registry="codex-acp",
@@ -56,6 +64,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         aliases=("gemini-cli",),
         # Newer versions call it --acp, and still take the former name; older ones know no other.
         commands=(("gemini", "--experimental-acp"),),
+        state=(".gemini",),
         allow=GOOGLE,
         install="npm install -g @google/gemini-cli",
         registry="gemini",
@@ -64,6 +73,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         name="opencode",
         title="OpenCode",
         commands=(("opencode", "acp"),),
+        state=(".local/share/opencode", ".local/state/opencode", ".config/opencode", ".cache/opencode"),
         allow=(*ANTHROPIC[:1], *OPENAI[:1], *GOOGLE[:1]),
         install="npm install -g opencode-ai",
         registry="opencode",
@@ -73,6 +83,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         title="Qwen Code",
         aliases=("qwen-code",),
         commands=(("qwen", "--acp"),),
+        state=(".qwen",),
         allow=(*OPENAI, "DASHSCOPE_API_KEY"),
         install="npm install -g @qwen-code/qwen-code",
         registry="qwen-code",
@@ -81,6 +92,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         name="goose",
         title="Goose",
         commands=(("goose", "acp"),),
+        state=(".local/share/goose", ".local/state/goose", ".config/goose"),
         allow=(*ANTHROPIC[:1], *OPENAI[:1], *GOOGLE[:2], "GOOSE_PROVIDER", "GOOSE_MODEL"),
         install="Goose CLI",
         registry="goose",
@@ -90,6 +102,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         title="Cursor CLI",
         aliases=("cursor-agent",),
         commands=(("cursor-agent", "acp"),),
+        state=(".cursor", ".config/cursor", ".local/share/cursor-agent"),
         allow=("CURSOR_API_KEY",),
         install="Cursor CLI",
     ),
@@ -98,6 +111,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         title="GitHub Copilot CLI",
         aliases=("github-copilot",),
         commands=(("copilot", "--acp", "--stdio"),),
+        state=(".copilot", ".config/github-copilot"),
         allow=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"),
         install="npm install -g @github/copilot",
         registry="github-copilot-cli",
@@ -107,6 +121,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         title="Factory Droid",
         aliases=("factory-droid",),
         commands=(("droid", "exec", "--output-format", "acp"),),
+        state=(".factory",),
         allow=("FACTORY_API_KEY",),
         install="npm install -g @factory/cli",
         registry="factory-droid",
@@ -116,6 +131,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         title="Kimi Code",
         aliases=("kimi-cli", "kimi-code"),
         commands=(("kimi", "acp"),),
+        state=(".kimi", ".kimi-code", ".local/share/kimi"),
         allow=("KIMI_API_KEY", "KIMI_MODEL_API_KEY", "MOONSHOT_API_KEY"),
         install="npm install -g @moonshot-ai/kimi-code",
         registry="kimi",
@@ -124,6 +140,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         name="kiro",
         title="Kiro CLI",
         commands=(("kiro-cli", "acp"), ("kiro-cli-chat", "acp")),
+        state=(".kiro", ".local/share/kiro-cli"),
         install="Kiro CLI",
     ),
     WellKnown(
@@ -131,6 +148,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         title="Mistral Vibe",
         aliases=("mistral-vibe", "mistral"),
         commands=(("vibe-acp",),),
+        state=(".vibe",),
         allow=("MISTRAL_API_KEY",),
         install="uv tool install mistral-vibe",
         registry="mistral-vibe",
@@ -140,6 +158,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         title="Auggie CLI",
         aliases=("augment",),
         commands=(("auggie", "--acp"),),
+        state=(".augment",),
         allow=("AUGMENT_SESSION_AUTH",),
         install="npm install -g @augmentcode/auggie",
         registry="auggie",
@@ -148,6 +167,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         name="openhands",
         title="OpenHands",
         commands=(("openhands", "acp"),),
+        state=(".openhands",),
         allow=("LLM_API_KEY", "LLM_MODEL", "LLM_BASE_URL"),
         install="uv tool install openhands",
     ),
@@ -155,6 +175,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         name="cline",
         title="Cline",
         commands=(("cline", "--acp"),),
+        state=(".cline",),
         allow=(*ANTHROPIC[:1], *OPENAI[:1]),
         install="npm install -g cline",
         registry="cline",
@@ -164,6 +185,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         title="Kilo Code",
         aliases=("kilo",),
         commands=(("kilo", "acp"), ("kilocode", "acp")),
+        state=(".local/share/kilo", ".local/state/kilo", ".config/kilo", ".cache/kilo", ".kilocode"),
         install="npm install -g @kilocode/cli",
         registry="kilo",
     ),
@@ -171,12 +193,14 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         name="iflow",
         title="iFlow CLI",
         commands=(("iflow", "--experimental-acp"),),
+        state=(".iflow",),
         install="iFlow CLI",
     ),
     WellKnown(
         name="qoder",
         title="Qoder CLI",
         commands=(("qodercli", "--acp"),),
+        state=(".qoder",),
         allow=("QODER_PERSONAL_ACCESS_TOKEN",),
         install="npm install -g @qoder-ai/qodercli",
         registry="qoder",
@@ -186,13 +210,23 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         title="Crow",
         aliases=("crow-cli",),
         commands=(("crow-cli", "acp"),),
+        state=(".crow",),
         install="uv tool install crow-cli",
     ),
     WellKnown(name="trae", title="Trae CLI", commands=(("traecli", "acp", "serve"),), install="Trae CLI"),
     WellKnown(
-        name="pi", title="Pi", commands=(("pi-acp",),), install="npm install -g pi-acp", registry="pi-acp"
+        name="pi",
+        title="Pi",
+        commands=(("pi-acp",),),
+        state=(".pi",),
+        install="npm install -g pi-acp",
+        registry="pi-acp",
     ),
     WellKnown(
-        name="openclaw", title="OpenClaw", commands=(("openclaw", "acp"),), install="npm install -g openclaw"
+        name="openclaw",
+        title="OpenClaw",
+        commands=(("openclaw", "acp"),),
+        state=(".openclaw",),
+        install="npm install -g openclaw",
     ),
 )

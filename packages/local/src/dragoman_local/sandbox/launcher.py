@@ -1,10 +1,11 @@
 """A program that confines itself and becomes another: `launcher BOUNDARY PROGRAM [ARGUMENT …]`.
 
-`BOUNDARY` is a `boundary.Boundary` as JSON. Three processes come of it. The first makes the namespaces, waits
-outside of the new PID namespace, and ends as the command ends: the same status, the same signal. The second
-is the first of the PID namespace: it reaps, and the kernel kills everything in the namespace when it dies,
-which it does with the first. The third takes Landlock, loses its capabilities, takes the filter of system
-calls, and becomes the command.
+`BOUNDARY` is a `boundary.Boundary` as JSON; a `PROGRAM` without a slash is looked for along PATH, inside.
+
+Three processes come of it. The first makes the namespaces, waits outside of the new PID namespace, and ends
+as the command ends: the same status, the same signal. The second is the first of the PID namespace: it reaps,
+and the kernel kills everything in the namespace when it dies, which it does with the first. The third takes
+Landlock, loses its capabilities, takes the filter of system calls, and becomes the command.
 
 A step that fails ends the start: nothing runs behind half a wall. It is run with `-I -S` and imports what is
 quick to import; no thread and no code of ours stands between it and the command.
@@ -335,7 +336,7 @@ def _become(boundary: dict[str, Any], command: list[str], handlers: dict[Any, An
     _step("the filter of system calls")
     kernel.install_filter()
     try:
-        os.execve(command[0], command, environment)
+        os.execvpe(command[0], command, environment)
     except OSError as error:
         missing = error.errno == 2
         why = "there is no such program inside the wall" if missing else error.strerror

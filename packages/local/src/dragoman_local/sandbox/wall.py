@@ -15,13 +15,15 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from dragoman.errors import LocalMistake
+from dragoman.system.folders import home_folder
 from dragoman_local.sandbox.boundary import Boundary, Profile, SandboxChoice, parse_profile
 from dragoman_local.sandbox.plan import boundary_for, showing_program
 
@@ -37,8 +39,12 @@ PROBE_SECONDS = 20.0
 
 
 def confined(words: Sequence[str], boundary: Boundary) -> list[str]:
-    """The command line that runs these words behind a boundary. The program is named by its path."""
-    text = msgspec.json.encode(showing_program(boundary, words[0])).decode()
+    """The command line that runs these words behind a boundary. The program is named by its path, or is found
+    along PATH.
+    """
+    if os.path.dirname(words[0]):
+        boundary = showing_program(boundary, words[0])
+    text = msgspec.json.encode(boundary).decode()
     if len(text) > MOST_BYTES:
         raise LocalMistake(
             "the sandbox has too many places: choose a folder with fewer repositories below it"
@@ -124,6 +130,41 @@ def chosen_sandbox(text: str | None) -> SandboxChoice:
     profile = parse_profile(text)
     hold_or_refuse(profile)
     return profile
+
+
+def agent_launcher(
+    profile: Profile,
+    program: str,
+    folders: Sequence[str],
+    *,
+    state: Sequence[str] = (),
+    secrets: Sequence[str] = (),
+    environ: Mapping[str, str],
+) -> tuple[str, ...]:
+    """What stands in front of the command line of an agent that works in these folders; `program` is the
+    first word of it. `state` are its own
+    files and folders below the home folder of `environ`, which are made if they are not there: outside of
+    them it can make nothing. Its `/tmp` is an empty one that ends with it, so nothing is left to remove.
+    Reads folders: not for an event loop. Raises `LocalMistake` where the profile cannot be held.
+    """
+    if profile == "off":
+        return ()
+    hold_or_refuse(profile)
+    home = home_folder(environ)
+    paths = [os.path.join(home, name) for name in state]
+    for path in paths:
+        _make_state(path)
+    return tuple(confined([program], boundary_for(profile, folders, state=paths, secrets=secrets))[:-1])
+
+
+def _make_state(path: str) -> None:
+    """An empty folder, or an empty object if the name is that of a file of JSON."""
+    with suppress(OSError):  # what cannot be made is not granted
+        if path.endswith(".json"):
+            with open(path, "x", encoding="utf-8") as file:
+                file.write("{}\n")
+        else:
+            os.makedirs(path, mode=0o700, exist_ok=True)
 
 
 class Wall:

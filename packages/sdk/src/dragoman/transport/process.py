@@ -31,6 +31,7 @@ HANG_UP = 0.5
 def spawn(
     command: Sequence[str] | str,
     *,
+    launcher: Sequence[str] = (),
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
     limits: TransportLimits = DEFAULT_LIMITS,
@@ -38,13 +39,14 @@ def spawn(
     on_stderr: Callable[[bytes], None] | None = None,
 ) -> ChildTransport:
     """Start a program and return the transport to it. A string is split as a shell would, but no shell runs.
+    `launcher` are words in front of it, of a program that becomes it, such as a sandbox.
 
     Needs a running loop. Raises `SpawnFailed` when there is nothing to start.
     """
     asyncio.get_running_loop()  # without one, fail before anything is started
     words = words_of(command)
     ours, theirs = open_pipes()
-    program = Program(command=words, cwd=cwd, env=env, files=theirs)
+    program = Program(command=[*launcher, *words], cwd=cwd, env=env, files=theirs)
 
     def own(on_exit: Callable[[], None]) -> OwnedTree:
         try:

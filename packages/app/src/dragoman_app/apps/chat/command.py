@@ -51,6 +51,11 @@ def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | N
     rules = rules_of(args, args.approve)
     backend: LocalBackend
     if args.hub:
+        if rules.sandbox not in ("auto", "off"):
+            raise UsageMistake(
+                f"the sandbox profile {rules.sandbox} cannot be held for agents of a hub",
+                "name it as sandbox of the agent in the hub's file",
+            )
         backend = HubBackend(cwd, rules, url=args.hub, headers=authorization(args.token_file))
     else:
         backend = LocalBackend(

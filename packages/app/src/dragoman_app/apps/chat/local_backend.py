@@ -15,7 +15,7 @@ from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
 from dragoman_app.apps.chat.stored_history import StoredHistory
 from dragoman_app.apps.recorded_sessions import display_time, note_handover, read_brief
 from dragoman_app.apps.running_marks import INTERRUPTED, RunningMark
-from dragoman_app.apps.target import ChosenAgent, display_command, with_environment
+from dragoman_app.apps.target import ChosenAgent, confine, display_command, with_environment
 from dragoman_app.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionBoard, SessionRow
 from dragoman_local.journal import Journal, StreamInfo, open_journal
 from dragoman_local.journal.history import HistoryRecorder, history_path, new_stream
@@ -75,6 +75,7 @@ class LocalBackend:
             journal = await self._journal(stack)
             request, past = await self._resolve(journal, request)
             target = await self._target(request.agent)
+            target = await asyncio.to_thread(confine, target, self._rules.sandbox, [request.cwd])
             recorder = None
             stream = new_stream()
             if journal is not None and self._record:
@@ -88,6 +89,8 @@ class LocalBackend:
                 is_nameless=target.agent.source in (AgentSource.COMMAND, AgentSource.ADDRESS),
                 env=target.env,
                 dialect=target.dialect,
+                sandbox=target.sandbox,
+                launcher=target.launcher,
                 tap=None if recorder is None else recorder.tap(stream),
                 on_stderr=None if recorder is None else partial(_record_stderr, recorder, stream),
             )

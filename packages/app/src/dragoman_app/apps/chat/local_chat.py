@@ -72,6 +72,9 @@ class ChatAgent:
     tap: Tap | None = None
     on_stderr: Callable[[bytes], None] | None = None
     dialect: str = "auto"
+    sandbox: str = "off"
+    launcher: Sequence[str] = ()
+    """As those of `ChosenAgent`."""
 
 
 class LocalChat:
@@ -87,6 +90,7 @@ class LocalChat:
     ) -> None:
         self.agent = source.name
         self.cwd = request.cwd
+        self.sandbox = source.sandbox
         self.past: StoredHistory | None = None
         self.brief: ConversationBrief | None = None
         """What the agent is told of another agent's conversation, until a turn has ended."""
@@ -341,6 +345,7 @@ async def open_chat(
             on_stderr=source.on_stderr,
             dialect=source.dialect,
             policy=rules.policy or "",
+            launcher=source.launcher,
         )
         agent = await stack.enter_async_context(supervisor)
         if source.is_nameless and agent.info is not None:

@@ -125,6 +125,7 @@ class Gateway:
                     on_stderr=stderr_writer(),
                     dialect=self.target.dialect,
                     policy=self.rules.policy or "",
+                    launcher=self.target.launcher,
                 )
                 self._agent = await self._agent_stack.enter_async_context(supervisor)
         return self._agent

@@ -40,7 +40,7 @@ class EarlyAgent:
             from dragoman.transport.program_start import StartedChild
 
             try:
-                self._child = StartedChild(plan.target.agent.command, cwd=self._cwd, env=plan.target.env)
+                self._child = StartedChild(plan.target.command, cwd=self._cwd, env=plan.target.env)
             except (OSError, ValueError, SpawnFailed) as error:
                 self._failure = error
 
@@ -60,6 +60,7 @@ class EarlyAgent:
             try:
                 self._transport = spawn(
                     target.agent.command,
+                    launcher=target.launcher,
                     cwd=self._cwd,
                     env=target.env,
                     grace=grace,
@@ -112,7 +113,7 @@ class EarlyAgent:
         from dragoman.transport.owned_tree import Program
 
         target = self._plan.target
-        program = Program(command=target.agent.command, cwd=self._cwd, env=target.env, files=(-1, -1, -1))
+        program = Program(command=target.command, cwd=self._cwd, env=target.env, files=(-1, -1, -1))
         return SpawnFailed(why_not(program, failure))
 
     def _on_stderr(self, chunk: bytes) -> None:

@@ -37,6 +37,10 @@ class StartEvent(RunEvent, frozen=True, kw_only=True, tag="start"):
     version: str
     agent: str
     cwd: str
+    sandbox: str = ""
+    """The wall around the agent's own processes: `off`, `read-only` or `workspace`."""
+    command_sandbox: str = ""
+    """What was chosen for commands in terminals of ours; `auto` if nobody chose."""
 
 
 class AgentEvent(RunEvent, frozen=True, kw_only=True, tag="agent"):

@@ -90,8 +90,14 @@ async def run_plan(
             version=VERSION,
             agent=plan.target.agent.name,
             cwd=plan.session_request.cwd,
+            sandbox=plan.target.sandbox,
+            command_sandbox=plan.rules.sandbox,
         )
     )
+    if plan.rules.sandbox != "auto":
+        reporter.tell(
+            f"sandbox: {plan.target.sandbox} for the agent and for what it runs in terminals of ours"
+        )
     if plan.target.note is not None:
         reporter.note(plan.target.note)
     stop = RunStop(reporter.note, step=plan.limits.end_seconds)

@@ -16,7 +16,7 @@ from msgspec import Struct
 from dragoman import Limits
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.prompt import STDIN, is_text, read_prompt
-from dragoman_app.apps.target import ChosenAgent, find_target, remote_folder
+from dragoman_app.apps.target import ChosenAgent, confine, find_target, remote_folder
 from dragoman_app.apps.terminals import is_terminal
 from dragoman_local.sandbox.wall import chosen_sandbox
 from dragoman_local.workspace.policy.policy_paths import has_policy_files
@@ -97,7 +97,7 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
     if args.policy is not None or has_policy_files(roots):
         check_policy(rules, roots)
     return RunPlan(
-        target=target,
+        target=confine(target, rules.sandbox, roots),
         prompt=read_prompt(args.words, args.prompt_file),
         attachments=_attachments(args),
         session_request=SessionRequest(
@@ -118,7 +118,7 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
         steer=_steering(args),
         is_strict=args.strict,
         is_attended=is_attended,
-        successor=successor,
+        successor=None if successor is None else confine(successor, rules.sandbox, roots),
         source=(args.session or LAST) if takes_over else "",
     )
 

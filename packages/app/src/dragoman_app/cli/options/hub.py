@@ -38,7 +38,11 @@ def add_hub(parser: Parser) -> None:
     parser.add_argument(
         "--default-agent", metavar="NAME", help="which agent is meant when none is named (review)"
     )
-    add_sandbox(parser)
+    add_sandbox(
+        parser,
+        "commands that run in terminals of the hub: workspace, read-only or off "
+        "(workspace, where this machine can hold it",
+    )
     parser.add_argument(
         "--check", action="store_true", help="read the configuration, say what it means, and end"
     )

@@ -141,13 +141,14 @@ def add_rules(group: argparse._ActionsContainer) -> None:
         action="store_true",
         help="let a shell run what an agent asks for as one line of shell, if it is allowed (else refused)",
     )
-    add_sandbox(group)
+    add_sandbox(
+        group,
+        "the agent and what it runs: workspace, read-only or off (if you choose none, off for the agent, and "
+        "workspace for commands in terminals of ours, where this machine can hold it",
+    )
 
 
-def add_sandbox(group: argparse._ActionsContainer) -> None:
+def add_sandbox(group: argparse._ActionsContainer, around: str) -> None:
     group.add_argument(
-        "--sandbox",
-        metavar="PROFILE",
-        help="the wall around commands that run in terminals of ours: workspace, read-only or off "
-        "(workspace, where this machine can hold it; see `dragoman help sandbox`)",
+        "--sandbox", metavar="PROFILE", help=f"the wall around {around}; see `dragoman help sandbox`)"
     )

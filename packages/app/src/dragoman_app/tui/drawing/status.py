@@ -25,12 +25,14 @@ _STATES = {
 }
 
 
-def heading(agent: str, cwd: str, facts: Facts, width: int) -> Content:
-    """Who and where."""
+def heading(agent: str, cwd: str, facts: Facts, width: int, *, sandbox: str = "off") -> Content:
+    """Who and where, and behind which wall."""
     mode = sanitize_line(facts.mode_name)
     right = plain(cut(mode, width // 3), "$text-accent") if mode else Content("")
     room = width - right.cell_length - 1
     names = [sanitize_line(agent), *([sanitize_line(facts.title)] if facts.title else ())]
+    if sandbox != "off":
+        names.insert(1, f"sandbox {sandbox}")
     taken_cells = sum(Content(name).cell_length + 3 for name in names)
     names.insert(1, _path_end(short_path(cwd), max(room - taken_cells, SHORTEST_PATH)))
     left = plain(cut(" · ".join(names), room), "dim")

@@ -218,12 +218,12 @@ class ChatScreen(Screen[None]):
         """The lines around the conversation, as far as they are different now: each costs a drawing."""
         conversation, width = self.conversation, max(10, self.size.width - 2)
         chat = conversation.chat
-        agent = self.request.agent if chat is None else chat.agent
+        agent, wall = (self.request.agent, "off") if chat is None else (chat.agent, chat.sandbox)
         waiting = [f"⋯ {cut(sanitize_line(text), width - 3)}" for text in list(conversation.queue)[:3]]
         if len(conversation.queue) > len(waiting):
             waiting.append(f"⋯ and {len(conversation.queue) - len(waiting)} more")
         state = {
-            "heading": heading(agent, self.request.cwd, self.transcript.facts, width),
+            "heading": heading(agent, self.request.cwd, self.transcript.facts, width, sandbox=wall),
             "footing": footer(conversation, width),
             "queue": Content("\n".join(waiting)),
         }

@@ -48,6 +48,7 @@ class AgentTarget:
     quirks: bool
     ledger: Ledger | None
     policy: str = ""
+    launcher: Sequence[str] = ()
 
     async def environment(self) -> tuple[Mapping[str, str] | None, str | None]:
         """What a command is started with, and a note if something is not as it should be."""
@@ -92,7 +93,14 @@ async def _open_target(source: AgentTarget, report: EventReporter) -> Agent | Tr
             report.note(why)
         await reachable(command[0], cwd=source.cwd, env=env, seconds=source.limits.spawn_seconds)
         grace = Grace.steps(source.limits.end_seconds)
-        child = spawn(command, cwd=source.cwd, env=env, grace=grace, on_stderr=source.on_stderr)
+        child = spawn(
+            command,
+            launcher=source.launcher,
+            cwd=source.cwd,
+            env=env,
+            grace=grace,
+            on_stderr=source.on_stderr,
+        )
         report.on_start(child.tree.pid)
         return child
     report.on_start(None)

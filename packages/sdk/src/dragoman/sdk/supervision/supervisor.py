@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
@@ -66,13 +66,15 @@ def supervised(
     quirks: bool = True,
     ledger: Ledger | None = None,
     policy: str = "",
+    launcher: Sequence[str] = (),
 ) -> SupervisedAgent:
     """An agent under supervision, for the length of an `async with`; nothing starts before it is entered.
 
     A command gets the closed environment with the names in `env_allow` and the values in `env_set`, and the
     PATH of the login shell unless `shell_path` is off; `env` takes the place of all that. `replay` says what
     happens to a history that an agent tells again after a restart: it is swallowed, or kept in `late`.
-    `dialect`, `quirks`, `ledger` and `policy` are those of `connect`, for every life of the agent.
+    `dialect`, `quirks`, `ledger` and `policy` are those of `connect`, for every life of the agent; `launcher`
+    is that of `spawn`: a program in front of a command that becomes it.
 
         async with supervised("some-agent --acp", on_event=print) as agent:
             session = await agent.new_session(cwd="/project")
@@ -99,6 +101,7 @@ def supervised(
         quirks=quirks,
         ledger=ledger,
         policy=policy,
+        launcher=tuple(launcher),
     )
     return SupervisedAgent(
         source,

@@ -1,0 +1,141 @@
+"""The wall around the agent of a run: what it does by itself is held as what it asks for."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dragoman.testing.pace import patience
+from dragoman_local.sandbox.wall import can_hold
+from tests.apps.run.run_process import RUN, Done, home, run
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the wall is Linux's")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of the session, with the agent in it, beside a home folder with a key."""
+    if reason := can_hold("workspace"):
+        pytest.skip(f"no wall can be held here: {reason}")
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "id").write_text("secret")
+    path = tmp_path / "project"
+    path.mkdir()
+    shutil.copy(Path(__file__).with_name("walled_agent.py"), path / "agent.py")
+    return path
+
+
+def words(folder: Path, prompt: str, profile: str) -> list[str]:
+    agent = f"{sys.executable} {folder / 'agent.py'}"
+    return [prompt, "--agent", agent, "--sandbox", profile, "--approve", "all", "--format", "json"]
+
+
+def turn(folder: Path, *lines: str, profile: str = "workspace") -> Done:
+    return run(*words(folder, "\n".join(lines), profile), folder=folder.parent, cwd=folder)
+
+
+@pytest.mark.bound(20)
+def test_an_agent_reaches_nothing_outside_and_everything_without_the_wall(folder: Path) -> None:
+    attempts = ("read ~/.ssh/id", f"signal {os.getpid()}", "write ~/outside", "delegate ~/delegated")
+    inside = turn(folder, *attempts)
+    assert inside.status == 0, inside.err
+    assert inside.named("start")[0]["sandbox"] == "workspace"
+    assert [text[:8] for text in json.loads(inside.text)[:2]] == ["refused:"] * 2
+    outside = {"outside", "delegated"}
+    assert not outside & set(os.listdir(folder.parent))  # below /tmp, it wrote to a /tmp of its own
+    without = turn(folder, *attempts, profile="off")
+    assert json.loads(without.text) == ["secret", "done", "done", "done"]
+    assert outside <= set(os.listdir(folder.parent))
+    assert without.named("start")[0]["sandbox"] == "off"
+
+
+@pytest.mark.bound(20)
+def test_an_agent_works_inside(folder: Path) -> None:
+    done = turn(
+        folder,
+        "write edited",
+        "run echo $((6 * 7)) > made; cat made",
+        "delegate delegated",
+        "lent cat edited",
+    )
+    assert done.status == 0, done.err
+    assert json.loads(done.text) == ["done", "42", "done", "mine"]
+    assert {"edited", "made", "delegated"} <= set(os.listdir(folder))
+
+
+@pytest.mark.bound(20)
+def test_a_run_says_which_wall_is_in_force(folder: Path) -> None:
+    arguments = words(folder, "run pwd", "workspace")[:-2]
+    done = run(*arguments, folder=folder.parent, cwd=folder)
+    assert (done.status, done.out.strip()) == (0, str(folder))
+    assert "sandbox: workspace for the agent" in done.err
+
+
+def test_no_wall_can_be_around_an_agent_elsewhere(folder: Path) -> None:
+    done = run("hi", "--agent", "unix:/nowhere", "--sandbox", "workspace", folder=folder)
+    assert done.status == 2
+    assert "cannot be held for unix:/nowhere" in done.err
+
+
+def start(folder: Path, mark: str) -> subprocess.Popen[bytes]:
+    """A run whose agent has left a process behind itself, and works."""
+    env = home(folder.parent, TMPDIR=str(folder.parent / "temporary"))
+    (folder.parent / "temporary").mkdir()
+    process = subprocess.Popen(
+        [*RUN, *words(folder, f"leave {mark}", "workspace")], cwd=folder, env=env, stdout=subprocess.PIPE
+    )
+    end = time.monotonic() + patience(20)
+    while not (folder / "ready").exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert named(mark)
+    return process
+
+
+def named(mark: str) -> list[str]:
+    """The processes that have this word in their command line, but for our own."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            text = Path("/proc", pid, "cmdline").read_bytes()
+        except OSError:
+            continue
+        if mark.encode() in text:
+            found.append(pid)
+    return found
+
+
+def wait_until_gone(mark: str) -> None:
+    end = time.monotonic() + patience(10)
+    while named(mark) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert named(mark) == []
+
+
+@pytest.mark.bound(40)
+def test_a_cancelled_turn_ends_and_takes_everything_along(folder: Path) -> None:
+    mark = f"mark-{os.urandom(8).hex()}"
+    process = start(folder, mark)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=patience(20))
+    last = json.loads(output.splitlines()[-1])
+    assert (last["outcome"], last["stopReason"]) == ("cancelled", "cancelled")
+    wait_until_gone(mark)
+
+
+@pytest.mark.bound(40)
+def test_nothing_is_left_of_a_run_that_is_killed(folder: Path) -> None:
+    mark = f"mark-{os.urandom(8).hex()}"
+    process = start(folder, mark)
+    process.kill()
+    process.communicate()
+    wait_until_gone(mark)
+    wait_until_gone(str(folder / "agent.py"))
+    assert not [name for name in os.listdir(folder.parent / "temporary") if "wall" in name]
