@@ -331,7 +331,11 @@ def _specs(
     settings: HubSettings, folder: Path, lease: Callable[[], LeaseTerm] | None
 ) -> dict[str, AgentSpec]:
     return specs_of(
-        offered_agents(settings), folder / "agents", lease=lease, policy=settings.approvals.policy
+        offered_agents(settings),
+        folder / "agents",
+        lease=lease,
+        policy=settings.approvals.policy,
+        secrets=(settings.journal_place, str(settings.tokens_path)),
     )
 
 

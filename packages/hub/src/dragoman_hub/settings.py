@@ -21,7 +21,7 @@ from dragoman_local.journal.contract import Durability
 from dragoman_local.journal.history import history_path
 from dragoman_local.known import KnownAgent, known_agents
 from dragoman_local.known.lookup import BUILT_IN
-from dragoman_local.sandbox.boundary import SandboxChoice
+from dragoman_local.sandbox.boundary import Profile, SandboxChoice
 
 
 class Kind(Struct, frozen=True):
@@ -80,6 +80,10 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
     map: MappedFolders = ()
     """Folders here and there, `HERE=THERE`."""
     cwd: File = ""
+    sandbox: Profile = "off"
+    """The wall around its own processes."""
+    state: Texts = ()
+    """Further files and folders that it may write behind the wall, below the home folder."""
     linger: Seconds = 60.0
     idle: Seconds = 600.0
     restarts: CountOrNone = 5

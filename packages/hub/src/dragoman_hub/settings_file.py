@@ -152,6 +152,14 @@ class _SettingsReading:
             ways = [way for way in ("command", "url") if self.values.get((*here, way))]
             if len(self.findings) == before and len(ways) != 1 and not (not ways and name in BUILT_IN):
                 self._add(here, "needs either command or url")
+            self._check_wall(here)
+
+    def _check_wall(self, agent: Key) -> None:
+        profile = self.values.get((*agent, "sandbox"), "off")
+        if profile != "off" and (self.values.get((*agent, "url")) or self.values.get((*agent, "place"))):
+            self._add((*agent, "sandbox"), "no wall can be around an agent that runs elsewhere")
+        elif profile == "workspace" and not self.values.get((*agent, "cwd")):
+            self._add((*agent, "sandbox"), "workspace needs cwd: the folder that its sessions are in")
 
     def _value(self, hint: object, value: object, path: Key) -> None:
         choices = choices_of(hint)

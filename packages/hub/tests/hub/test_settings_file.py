@@ -94,6 +94,14 @@ dialect = "klingon"
         ("[agents.'a b']\nurl = 'ws://x'", 'hub.toml:1: agents."a b": a name is'),
         ('agents."a\\u0007b".url = "ws://x"', 'hub.toml:1: agents."a\\u0007b": a name is'),
         ("[agents.a]\n[agents.b]\nurl='ws://b'", "hub.toml:1: agents.a: needs either command or url"),
+        (
+            "[agents.a]\nurl='ws://b'\nsandbox='workspace'",
+            "hub.toml:3: agents.a.sandbox: no wall can be around",
+        ),
+        (
+            "[agents.a]\ncommand=['b']\nsandbox='workspace'",
+            "hub.toml:3: agents.a.sandbox: workspace needs cwd",
+        ),
         ("[agents.a]\ncommand=['x']\nurl='ws://b'", "hub.toml:1: agents.a: needs either"),
         ("[agents.a]\ncommand = [\n  'x',\n  3,\n]", "hub.toml:4: agents.a.command: must be a list of words"),
         ("[agents.a]\nurl='ws://b'\nenv = {\"A B\" = 'c'}", "hub.toml:3: agents.a.env: must be a table"),

@@ -138,7 +138,7 @@ def confine(target: ChosenAgent, choice: SandboxChoice, folders: Sequence[str]) 
     """The agent behind the wall that a person chose; an agent has none that nobody chose. Reads folders.
     Raises `UsageMistake` where the wall cannot be held: whoever chose one must not get less.
     """
-    if choice == "auto" or choice == "off":  # noqa: PLR1714  # a type checker follows this one
+    if choice == "auto" or choice == "off":  # a type checker follows this one
         return target
     agent = target.agent
     if not agent.command or agent.place:

@@ -12,8 +12,8 @@ from dragoman_app.tui.ports import ChatRequest
 from dragoman_local.sandbox.wall import can_hold
 from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.quiet import Quiet
-from tests.apps.run import walled_agent
 from tests.forks import DRAGOMAN
+from tests.sandbox import walled_agent
 
 SCRIPT = """
 agent keeper

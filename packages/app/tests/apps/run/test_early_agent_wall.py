@@ -16,6 +16,7 @@ import pytest
 from dragoman.testing.pace import patience
 from dragoman_local.sandbox.wall import can_hold
 from tests.apps.run.run_process import RUN, Done, home, run
+from tests.sandbox import walled_agent
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the wall is Linux's")
 
@@ -29,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / ".ssh" / "id").write_text("secret")
     path = tmp_path / "project"
     path.mkdir()
-    shutil.copy(Path(__file__).with_name("walled_agent.py"), path / "agent.py")
+    shutil.copy(walled_agent.__file__, path / "agent.py")
     return path
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, LinkClosed, LocalMistake, SpawnFailed
@@ -27,6 +29,7 @@ from dragoman_hub.agents.session_load import LOAD_SECONDS, SessionLoad, retrieve
 from dragoman_hub.engine.lifecycle import agents_name, discard
 from dragoman_hub.engine.live_session import LiveSession, SessionProcess
 from dragoman_hub.engine.log import STORE_SECONDS, LogRound
+from dragoman_hub.gate.admission import is_below
 from dragoman_hub.session.events import BroughtBack
 from dragoman_hub.session.frames import value_of
 
@@ -66,6 +69,10 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
     restarts: int = 5
     place: str = ""
     """The machine or the container that it runs on, with its sessions' folders; empty for this machine."""
+    sandbox: str = "off"
+    """The wall around its processes."""
+    roots: tuple[str, ...] = ()
+    """Folders that it can write in; empty if no wall says so."""
     secrets: tuple[str, ...] = ()
     """Values of its environment that must not be shown with its last words."""
     is_interpreted: bool = False
@@ -297,6 +304,7 @@ class AgentPool:
 
     async def make(self, name: str, params: dict[str, Any]) -> tuple[AgentProcess, dict[str, Any]]:
         """A new session of the agent; what it answered."""
+        _check_wall(self.seat(name).spec, params)
         process = await self.ensure_process(name)
         answer = value_of(await process.call("session/new", params, within=LOAD_SECONDS), {})
         if not isinstance(answer, dict) or not isinstance(answer.get("sessionId"), str):
@@ -352,6 +360,7 @@ class AgentPool:
         params: dict[str, Any] = {"cwd": state.cwd, "mcpServers": [], **session.setup}
         if state.folders and process.can("sessionCapabilities", "additionalDirectories"):
             params["additionalDirectories"] = state.folders
+        _check_wall(self.seat(process.agent).spec, params)
         for method, can in (
             ("session/resume", process.can("sessionCapabilities", "resume")),
             ("session/load", process.can("loadSession")),
@@ -508,6 +517,20 @@ class AgentPool:
         for error in results:
             if isinstance(error, Exception) and not isinstance(error, DragomanError):
                 log.error("an agent could not be ended", exc_info=error)
+
+
+def _check_wall(spec: AgentSpec, params: Mapping[str, Any]) -> None:
+    """A session outside of the wall would only meet refusals. Raises `CallFailed`."""
+    if not spec.roots:
+        return
+    plain = msgspec.json.decode(msgspec.json.encode(params))  # a client's are raw, those of a session are not
+    for folder in map(os.path.normpath, (plain["cwd"], *plain.get("additionalDirectories", ()))):
+        if not any(is_below(folder, root) for root in spec.roots):
+            raise CallFailed(
+                -32602,
+                f"{folder} is outside of the sandbox of {spec.name}, which works in {spec.roots[0]}; "
+                f"choose a folder in it, or change agents.{spec.name}.cwd in the hub's file",
+            )
 
 
 async def _open_channel(spec: AgentSpec) -> AgentChannel:

@@ -6,12 +6,13 @@ interpreter that lives with it, so that what the interpreter knows outlives the 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ from dragoman_hub.agents.host.hosted_agents import find_hosted, host_agent
 from dragoman_hub.agents.pool import AgentSpec
 from dragoman_hub.settings import AgentSettings
 from dragoman_local.known import AgentSource, KnownAgent
-from dragoman_local.known.lookup import BUILT_IN
+from dragoman_local.known.lookup import BUILT_IN, well_known_for
+from dragoman_local.sandbox.wall import agent_launcher, hold_or_refuse
 from dragoman_local.secrets.names import is_secret_variable
 from dragoman_local.secrets.search import redact
 
@@ -51,17 +53,38 @@ def specs_of(
     *,
     lease: Callable[[], LeaseTerm] | None = None,
     policy: str = "",
+    secrets: Sequence[str] = (),
 ) -> dict[str, AgentSpec]:
     """`folder` is where agent hosts listen. With `lease`, agents never act but under one. `policy` is the
-    file of rules for what interpreters lend.
+    file of rules for what interpreters lend; `secrets` are files that no agent behind a wall sees. Raises
+    `LocalMistake` for a wall that this machine cannot hold.
     """
-    return {name: _spec(name, settings, folder, lease, policy) for name, settings in agents.items()}
+    for settings in agents.values():
+        hold_or_refuse(settings.sandbox)
+    return {name: _spec(name, settings, folder, lease, policy, secrets) for name, settings in agents.items()}
 
 
 def _spec(
-    name: str, settings: AgentSettings, folder: Path, lease: Callable[[], LeaseTerm] | None, policy: str
+    name: str,
+    settings: AgentSettings,
+    folder: Path,
+    lease: Callable[[], LeaseTerm] | None,
+    policy: str,
+    secrets: Sequence[str],
 ) -> AgentSpec:
     place = folder / f"{file_name(name)}.sock"
+
+    async def launcher() -> tuple[str, ...]:
+        entry = well_known_for(name, settings.command, AgentSource.CONFIG)
+        return await asyncio.to_thread(
+            agent_launcher,
+            settings.sandbox,
+            settings.command[0] if settings.command else "",
+            [settings.cwd] if settings.cwd else [],
+            state=(*settings.state, *(() if entry is None else entry.state)),
+            secrets=secrets,
+            environ=agent_environment(allow=_allowed_variables(settings), explicit=settings.env),
+        )
 
     async def start() -> AgentChannel:
         # A busy machine may need longer than a lease to start an agent host: then there is a newer lease.
@@ -76,7 +99,7 @@ def _spec(
     async def start_once() -> AgentChannel:
         lasting = None if lease is None else lease()
         return await host_agent(
-            command_of(name, settings, policy=policy),
+            command_of(name, settings, policy=policy, launcher=await launcher()),
             socket=place,
             cwd=None if settings.place else settings.cwd or None,
             env=agent_environment(allow=_allowed_variables(settings), explicit=settings.env),
@@ -97,7 +120,11 @@ def _spec(
 
         agent = KnownAgent(
             name=name,
-            command=tuple(command_of(name, settings, policy=policy)) if settings.place else settings.command,
+            command=(
+                tuple(command_of(name, settings, policy=policy))
+                if settings.place
+                else (*await launcher(), *settings.command)
+            ),
             env=settings.env,
             allow=_allowed_variables(settings),
             source=AgentSource.COMMAND,
@@ -128,6 +155,8 @@ def _spec(
         idle=settings.idle,
         restarts=settings.restarts,
         place=settings.place,
+        sandbox=settings.sandbox,
+        roots=(settings.cwd, os.path.realpath(settings.cwd)) if settings.sandbox == "workspace" else (),
         open=reach if settings.url else start,
         adopt=None if settings.url else adopt,
         secrets=_secrets(settings),
@@ -147,12 +176,14 @@ def _secrets(settings: AgentSettings) -> tuple[str, ...]:
     return tuple(value for name, value in environment.items() if is_secret_variable(name))
 
 
-def command_of(name: str, settings: AgentSettings, *, policy: str = "") -> list[str]:
+def command_of(
+    name: str, settings: AgentSettings, *, policy: str = "", launcher: Sequence[str] = ()
+) -> list[str]:
     """The command, behind an interpreter unless the agent is known to speak version 1. An interpreter lends
-    files by the rules of the file `policy`.
+    files by the rules of the file `policy`; the `launcher` of a wall is around the agent alone.
     """
-    command = list(settings.command)
-    if not command:
+    command = [*launcher, *settings.command]
+    if not settings.command:
         raise LocalMistake(f"agents.{name}: neither a command nor a url")
     if settings.place:
         names = (*settings.env, *settings.allow)

@@ -274,6 +274,8 @@ class SessionViews:
             )
             if seat.spec.place:
                 more["place"] = seat.spec.place
+            if seat.spec.sandbox != "off":
+                more["sandbox"] = seat.spec.sandbox
             if seat.last_error:
                 more["lastError"] = seat.last_error
             if seat.last_end:

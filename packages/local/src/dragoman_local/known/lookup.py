@@ -138,11 +138,12 @@ def at_home(agent: KnownAgent) -> KnownAgent:
 
 
 def well_known_for(name: str, command: Sequence[str], source: AgentSource) -> WellKnown | None:
-    """Which agent of the list it is: by the name that it was given, or by its program on PATH if somebody
-    wrote a command. A program that is named by its path may call itself what it likes.
+    """Which agent of the list it is: by the name that somebody gave it, or by its program on PATH. A program
+    that is named by its path may call itself what it likes.
     """
-    if source is not AgentSource.COMMAND:
-        return _well_known(name.casefold())
+    named = None if source is AgentSource.COMMAND else _well_known(name.casefold())
+    if named is not None:
+        return named
     program = command[0] if command else ""
     return next((entry for entry in WELL_KNOWN if any(program == words[0] for words in entry.commands)), None)
 

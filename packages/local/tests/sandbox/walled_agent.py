@@ -103,7 +103,7 @@ def main() -> None:
             case "session/new":
                 result = {"sessionId": "s"}
             case "session/prompt":
-                text = turn(message["params"]["prompt"][0]["text"])
+                text = turn(message["params"]["prompt"][-1]["text"])
                 update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
                 say(method="session/update", params={"sessionId": "s", "update": update})
                 result = {"stopReason": "cancelled" if text == "cancelled" else "end_turn"}
