@@ -4,6 +4,7 @@
     --json           the results as JSON on standard output; progress goes to standard error in any case
     --keep           leave homes, work folders and frames behind, and say where
     --timeout N      seconds for each step on a quiet machine; a busy one has up to five times as many
+    --sandbox P      agents run behind the wall of this profile; implies --no-write
     --no-write       leave docs/compatibility.* and the list of agents that ships alone
 
 Status 0 says that everything was tried, whatever came out of it; 2 that the command line or the catalogue
@@ -30,6 +31,7 @@ from dragoman.testing.models import scripted_model
 from dragoman.testing.pace import pace
 from dragoman.version import VERSION
 from dragoman_local.known.installation.registry import SHIPPED
+from dragoman_local.sandbox.boundary import PROFILES, Profile
 from tests.interop.matrix.agent_trial import AgentTrial
 from tests.interop.matrix.catalogue import BadCatalogue, Catalogue, CatalogueRow, load_catalogue
 from tests.interop.matrix.client_trial import ClientTrial
@@ -62,9 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for kind in ("agent", "client"):
         for row in getattr(chosen, kind):
             seconds = step_seconds(options.timeout, pace=pace())
-            result = asyncio.run(_try(row, kind, seconds=seconds, keep=options.keep))
+            result = asyncio.run(_try(row, kind, seconds=seconds, keep=options.keep, sandbox=options.sandbox))
             (matrix.agents if kind == "agent" else matrix.clients).append(result)
-            if not options.no_write:
+            if not options.no_write and options.sandbox == "off":
                 write_results(matrix, whole)
     if options.json:
         sys.stdout.write(_encode(matrix).decode())
@@ -102,7 +104,7 @@ def read_results() -> Matrix:
     return msgspec.json.decode(DATA.read_bytes(), type=Matrix) if DATA.is_file() else Matrix()
 
 
-async def _try(row: CatalogueRow, kind: str, *, seconds: float, keep: bool) -> MatrixRow:
+async def _try(row: CatalogueRow, kind: str, *, seconds: float, keep: bool, sandbox: Profile) -> MatrixRow:
     begin = time.monotonic()
     _progress(row.name, f"installing {row.package}")
     try:
@@ -110,10 +112,13 @@ async def _try(row: CatalogueRow, kind: str, *, seconds: float, keep: bool) -> M
     except InstallFailed as error:
         _progress(row.name, f"not installed: {error}")
         return _result(row, no(str(error)), {})
-    folder = Path(tempfile.mkdtemp(prefix=f"interop-{row.name}-"))
+    # Behind a wall, /tmp is another one: the home of a person is not there.
+    folder = Path(
+        tempfile.mkdtemp(prefix=f"interop-{row.name}-", dir=None if sandbox == "off" else INSTALLED)
+    )
     try:
         async with scripted_model(answer, strict=False) as model:
-            stage = MatrixStage(row, programs=programs, folder=folder, model=model)
+            stage = MatrixStage(row, programs=programs, folder=folder, model=model, sandbox=sandbox)
             trial = AgentTrial if kind == "agent" else ClientTrial
             effects = await trial(stage, seconds=seconds, on_effect=_reporter(row.name)).run()
         if keep:
@@ -171,6 +176,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--timeout", type=float, default=60.0, help="seconds for each step on a quiet machine (60)"
     )
+    parser.add_argument("--sandbox", choices=PROFILES, default="off", help="the wall around agents (off)")
     parser.add_argument("--no-write", action="store_true", help="leave the table in docs alone")
     return parser
 

@@ -92,8 +92,9 @@ class AgentTrial:
             )
             settle("load", await self.load())
             settle("end", await self._end())
-            settle("hub", await self._guard(self._hub()))
-            settle("v2", await self._guard(self.v2()))
+            if self.stage.sandbox == "off":  # a wall makes no difference to these
+                settle("hub", await self._guard(self._hub()))
+                settle("v2", await self._guard(self.v2()))
         kill_marked(self.stage.token)
         return {name: findings.get(name, NOT_TRIED) for name in AGENT_EFFECTS}
 

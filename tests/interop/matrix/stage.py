@@ -7,11 +7,13 @@ allows or refuses everything, as the effect wants it.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from dragoman import AgentHandle, Client, Session, connect
 from dragoman.runtime.limits import Limits
@@ -26,6 +28,10 @@ from dragoman.schema.v1 import (
 )
 from dragoman.sdk.environment import agent_environment
 from dragoman.testing.models import ScriptedModel
+from dragoman_local.known import AgentSource
+from dragoman_local.known.lookup import well_known_for
+from dragoman_local.sandbox.boundary import Profile
+from dragoman_local.sandbox.wall import agent_launcher
 from dragoman_local.workspace.settings import TerminalSettings
 from dragoman_local.workspace.workspace import Workspace
 from tests.interop.matrix.catalogue import CatalogueRow
@@ -40,8 +46,18 @@ KEY = "sk-scripted-0000000000000000"
 class MatrixStage:
     """One program's folders and its environment, with the model that it is led to."""
 
-    def __init__(self, row: CatalogueRow, *, programs: Path, folder: Path, model: ScriptedModel) -> None:
+    def __init__(
+        self,
+        row: CatalogueRow,
+        *,
+        programs: Path,
+        folder: Path,
+        model: ScriptedModel,
+        sandbox: Profile = "off",
+    ) -> None:
+        """`sandbox` is the wall around the program, with the state that is known of it."""
         self.row = row
+        self.sandbox: Profile = sandbox
         self.model = model
         self.folder = folder
         self.home = folder / "home"
@@ -69,7 +85,13 @@ class MatrixStage:
     @property
     def command(self) -> list[str]:
         program, *rest = [self.fill(word) for word in self.row.command]
-        return [str(self.programs / program), *rest]
+        return [*self._launcher(str(self.programs / program)), str(self.programs / program), *rest]
+
+    def _launcher(self, program: str) -> tuple[str, ...]:
+        entry = well_known_for(self.row.name, self.row.command, AgentSource.CONFIG)
+        state = () if entry is None else entry.state
+        with patch.dict(os.environ, self.env):  # the person whose home it is
+            return agent_launcher(self.sandbox, program, [str(self.work)], state=state, environ=self.env)
 
     @property
     def mcp_servers(self) -> list[McpServer]:

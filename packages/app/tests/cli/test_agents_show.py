@@ -227,3 +227,18 @@ def test_nobody_reading_on_is_no_failure_to_speak_of(home: Path) -> None:
             env={**os.environ},
         )
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_agents_that_were_tried_behind_a_wall_are_proposed_for_one(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for program in ("codex-acp", "traecli"):
+        (home / "bin" / program).write_text("#!/bin/sh\n")
+        (home / "bin" / program).chmod(0o755)
+    (line,) = [line for line in shown(capsys).splitlines() if line.startswith("Work behind a wall: ")]
+    assert "codex" in line
+    assert "trae" not in line
+    assert "--sandbox workspace" in line
+    assert "works behind a wall: --sandbox workspace" in shown(capsys, "show", "codex")
+    listing = {agent["name"]: agent["sandbox"] for agent in shown_json(capsys, "--json")["agents"]}
+    assert (listing["codex"], listing["trae"], listing["echo"]) == ("workspace", None, None)

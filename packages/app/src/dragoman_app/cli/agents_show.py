@@ -17,7 +17,7 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import print_json, say
 from dragoman_app.apps.target import display_command
 from dragoman_local.known import AgentConfig, AgentSource, KnownAgent, find_agent, known_agents, read_config
-from dragoman_local.known.lookup import install_hint, missing_agents
+from dragoman_local.known.lookup import install_hint, missing_agents, well_known_for
 from dragoman_local.known.redactor import redact_shapes
 
 HEADINGS = ("NAME", "FROM", "COMMAND", "")
@@ -36,6 +36,10 @@ def run_list(args: argparse.Namespace) -> int:
         _print_table([(entry.name, entry.title, install_hint(entry)) for entry in missing])
     elif missing:
         say(f"\nNot installed: {', '.join(entry.name for entry in missing)} (list --all says how).")
+    if held := [agent.name for agent in agents if _tried_version(agent)]:
+        say(
+            f"\nWork behind a wall: {sanitize_line(', '.join(held))} (run and chat with --sandbox workspace)."
+        )
     if config.default_agent is not None:
         say(f"\nDefault: {sanitize_line(config.default_agent)}")
     there = "" if Path(config.path).exists() else " (not there yet)"
@@ -56,6 +60,8 @@ def run_show(args: argparse.Namespace) -> int:
         rows.append(("program", _program(agent) or "not found on PATH"))
     if agent.dialect != "auto":
         rows.append(("speaks", agent.dialect))
+    if version := _tried_version(agent):
+        rows.append(("sandbox", f"version {version} works behind a wall: --sandbox workspace"))
     rows += [("sets", name) for name in agent.env]
     rows += [("may see", f"{name} ({_presence(name)})") for name in agent.allow]
     _print_table([row for row in rows if row[1]])
@@ -76,6 +82,7 @@ def describe_agent(agent: KnownAgent) -> dict[str, object]:
         "dialect": agent.dialect,
         "place": agent.place or None,
         "map": list(agent.maps),
+        "sandbox": "workspace" if _tried_version(agent) else None,
     }
 
 
@@ -107,6 +114,12 @@ def _command(agent: KnownAgent) -> str:
 
 def _program(agent: KnownAgent) -> str | None:
     return shutil.which(agent.command[0]) if agent.command else None
+
+
+def _tried_version(agent: KnownAgent) -> str:
+    """The version that was tried behind a wall and worked; empty if none did, or if it is elsewhere."""
+    entry = well_known_for(agent.name, agent.command, agent.source)
+    return "" if entry is None or agent.place or agent.address else entry.tried
 
 
 def _presence(name: str) -> str:

@@ -59,7 +59,9 @@ HOME = (
     *(".gitconfig", ".config/git", ".vimrc", ".config/nvim", ".emacs", ".emacs.d", ".tmux.conf", ".gdbinit"),
     *(".npmrc", ".cargo/config.toml", ".config/pip", ".pythonrc", "bin", ".local/bin", ".config/dragoman"),
     *(".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".codex/config.toml"),
-    *(".gemini/settings.json", ".qwen/settings.json", ".config/opencode", ".config/goose/config.yaml"),
+    *(".gemini/settings.json", ".qwen/settings.json", ".config/goose/config.yaml"),
+    *(f".config/opencode/{name}" for name in ("opencode.json", "opencode.jsonc", "config.json")),
+    *(f".config/opencode/{name}{s}" for name in ("plugin", "command", "agent", "tool") for s in ("", "s")),
     *(".cursor/mcp.json", ".factory/settings.json"),
 )
 """Below the home folder, where a session or an agent may write there at all."""
