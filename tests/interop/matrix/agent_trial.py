@@ -95,6 +95,8 @@ class AgentTrial:
             if self.stage.sandbox == "off":  # a wall makes no difference to these
                 settle("hub", await self._guard(self._hub()))
                 settle("v2", await self._guard(self.v2()))
+            else:
+                settle("wall", await self.alone(self._wall))
         kill_marked(self.stage.token)
         return {name: findings.get(name, NOT_TRIED) for name in AGENT_EFFECTS}
 
@@ -180,6 +182,14 @@ class AgentTrial:
     async def command(self, connection: StageConnection) -> Finding:
         """A command that the model wants, with the person's permission."""
         return judge_command(await self._writes(connection, "run", "ran.txt", permits=True))
+
+    async def _wall(self, connection: StageConnection) -> Finding:
+        """A permitted command that writes outside of the folder: whether it does not."""
+        path = self.stage.folder / f"{secrets.token_hex(4)}-outside.txt"
+        self.stage.permits = True
+        session = await connection.new_session()
+        await self._turn(session, mark("run", f"echo out > {path}"))
+        return no(f"it wrote {path}") if path.exists() else yes()
 
     async def _writes(
         self, connection: StageConnection, step: str, name: str, *, permits: bool
