@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from dragoman.errors import CallFailed, PeerDied
 from dragoman.schema import v1
+from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.gateway.gateway import Gateway, GatewayRules
+from dragoman_app.apps.gateway.plan import make_gateway_plan
 from dragoman_app.apps.gateway.report import TurnEvent
 from dragoman_app.apps.target import ChosenAgent
 from dragoman_local.known import AgentSource, KnownAgent
+from dragoman_local.sandbox.wall import can_hold
 from tests.apps.gateway.stage import make_gateway
+from tests.sandbox import walled_agent
 from tests.subagents.family import SHAPES, arguments
 
 
@@ -66,3 +74,24 @@ async def test_a_report_says_that_nothing_is_permitted_because_nothing_can_be_wr
         report = await session.turn([v1.TextContent(text="/ask new.txt")], ignore)
     assert [note for note in report.notes if "audit.jsonl cannot be written" in note]
     assert [refusal.why for refusal in report.refusals] == ["the audit log cannot be written"]
+
+
+@pytest.mark.bound(30)
+async def test_the_agent_of_a_gateway_is_behind_the_wall_and_its_sessions_in_it(tmp_path: Path) -> None:
+    if reason := can_hold("workspace"):
+        pytest.skip(f"no wall can be held here: {reason}")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    shutil.copy(walled_agent.__file__, folder / "agent.py")
+    agent = shlex.join([sys.executable, str(folder / "agent.py")])
+    said = {"agent": agent, "command": [], "cwd": str(folder), "env": [], "sandbox": "workspace"}
+    more = {"approve": "all", "policy": None, "shell_lines": False, "silence": 0, "max_sessions": 2}
+    plan = make_gateway_plan(argparse.Namespace(**said, **more, dialect=None))
+    with pytest.raises(UsageMistake, match="outside"):  # though the client itself would allow it
+        plan.folders.choose(str(tmp_path), [str(tmp_path)])
+    async with Gateway(plan.target, plan.rules, cwd=plan.folders.cwd) as gateway:
+        session = await gateway.open_session(cwd=str(folder), owner="somebody")
+        prompt = f"write inside\nwrite {tmp_path}/outside"
+        await session.turn([v1.TextContent(text=prompt)], ignore)
+    assert (folder / "inside").exists()
+    assert not (tmp_path / "outside").exists()

@@ -73,6 +73,18 @@ def test_an_agent_works_inside(folder: Path) -> None:
 
 
 @pytest.mark.bound(20)
+def test_an_agent_that_may_only_read_writes_nothing_but_temporary_files(folder: Path) -> None:
+    note = f"/tmp/note-{os.urandom(8).hex()}"
+    done = turn(folder, "write edited", f"write {note}", f"read {note}", profile="read-only")
+    assert done.status == 0, done.err
+    refused, *outcomes = json.loads(done.text)
+    assert refused.startswith("refused:")
+    assert outcomes == ["done", "mine"]
+    assert not (folder / "edited").exists()
+    assert not Path(note).exists()
+
+
+@pytest.mark.bound(20)
 def test_a_run_says_which_wall_is_in_force(folder: Path) -> None:
     arguments = words(folder, "run pwd", "workspace")[:-2]
     done = run(*arguments, folder=folder.parent, cwd=folder)
