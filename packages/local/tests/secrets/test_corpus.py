@@ -2,7 +2,8 @@
 
 Who wrote `strangers.jsonl` and `held_out.jsonl` had not seen the search; who wrote `fresh.jsonl` had. The
 search was mended from all three since, so these figures say little about other texts; docs/secrets.md has
-those of the first meeting. Nothing was mended from `unseen.jsonl`, which a stranger wrote. All values are made up. `misleading.txt` has what looks like a secret and is none.
+those of the first meeting. Nothing was mended from `unseen.jsonl`, which a stranger wrote. All values are
+made up. `misleading.txt` has what looks like a secret and is none.
 """
 
 from __future__ import annotations

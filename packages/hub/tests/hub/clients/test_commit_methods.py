@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman_hub.gate.admission import Grant
-from tests.hub.lending.test_turn_changes import do, names, writer
+from tests.hub.lending.writer_stage import do, names, writer
 from tests.hub.sessions.stage import Stage, Talker, staged
 
 pytestmark = [
