@@ -114,7 +114,8 @@ def test_a_question_is_answered_with_a_form_and_with_keys(visitor: Visitor, hub:
     send(page, "edit")
     page.wait_for_selector(".asks .risk-place >> text=deploy.py:3")
     rules = page.locator(".asks .risk-rule")
-    becomes(lambda: [rule.strip() for rule in rules.all_inner_texts()], ["python/eval", "path/outside"])
+    found = ["python/code-from-outside", "path/outside", "python/eval"]
+    becomes(lambda: [rule.strip() for rule in rules.all_inner_texts()], found)
     counts(page, ".diff:visible", 1)  # the card shows the change; the call above is folded
     counts(page, ".tool[data-state=asking]", 1)
     refuse = page.locator(".asks .reject_once")

@@ -37,9 +37,7 @@ def run_list(args: argparse.Namespace) -> int:
     elif missing:
         say(f"\nNot installed: {', '.join(entry.name for entry in missing)} (list --all says how).")
     if held := [agent.name for agent in agents if _tried_version(agent)]:
-        say(
-            f"\nWork behind a wall: {sanitize_line(', '.join(held))} (run and chat with --sandbox workspace)."
-        )
+        say(f"\nWork behind a wall: {sanitize_line(', '.join(held))} (`dragoman run --sandbox workspace`).")
     if config.default_agent is not None:
         say(f"\nDefault: {sanitize_line(config.default_agent)}")
     there = "" if Path(config.path).exists() else " (not there yet)"
@@ -61,7 +59,7 @@ def run_show(args: argparse.Namespace) -> int:
     if agent.dialect != "auto":
         rows.append(("speaks", agent.dialect))
     if version := _tried_version(agent):
-        rows.append(("sandbox", f"version {version} works behind a wall: --sandbox workspace"))
+        rows.append(("sandbox", f"version {version} works behind a wall: `dragoman run --sandbox workspace`"))
     rows += [("sets", name) for name in agent.env]
     rows += [("may see", f"{name} ({_presence(name)})") for name in agent.allow]
     _print_table([row for row in rows if row[1]])
