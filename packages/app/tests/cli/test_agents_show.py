@@ -239,6 +239,6 @@ def test_agents_that_were_tried_behind_a_wall_are_proposed_for_one(
     assert "codex" in line
     assert "trae" not in line
     assert "--sandbox workspace" in line
-    assert "works behind a wall: --sandbox workspace" in shown(capsys, "show", "codex")
+    assert "works behind a wall: `dragoman run --sandbox workspace`" in shown(capsys, "show", "codex")
     listing = {agent["name"]: agent["sandbox"] for agent in shown_json(capsys, "--json")["agents"]}
     assert (listing["codex"], listing["trae"], listing["echo"]) == ("workspace", None, None)
