@@ -9,9 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def runs(mark: str) -> bool:
-    """Whether somebody has this word on the command line. Who ended has none, also before it is reaped."""
-    return any(mark.encode() in _words_of(process) for process in Path("/proc").glob("[0-9]*"))
+def find(mark: str) -> list[Path]:
+    """Those who have this word on the command line. It looks at every process: not to be asked again and
+    again.
+    """
+    return [process for process in Path("/proc").glob("[0-9]*") if run([process], mark)]
+
+
+def run(processes: list[Path], mark: str) -> bool:
+    """Whether some of these still run. Who ended has no command line, also before it is reaped."""
+    return any(mark.encode() in _words_of(process) for process in processes)
 
 
 def _words_of(process: Path) -> bytes:

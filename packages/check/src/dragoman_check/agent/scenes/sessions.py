@@ -12,7 +12,7 @@ from dragoman_check.agent.connection import AgentGone, Silence
 from dragoman_check.agent.driver import AgentDriver
 from dragoman_check.agent.scenes.turns import ask_to_recall
 from dragoman_check.agent.stage import Stage
-from dragoman_check.marked_processes import runs
+from dragoman_check.marked_processes import find, run
 from dragoman_check.memory import session_facts
 
 PROBE = Path(__file__).parents[1] / "probe_server.py"
@@ -195,10 +195,13 @@ async def _wait_for_word(logs: list[Path], word: str, *, seconds: float) -> bool
 async def _wait_for_end(logs: list[Path], *, seconds: float) -> None:
     """Until every server has ended, by itself or because it was killed; the latter is noted for it."""
     until = time.monotonic() + seconds
-    while time.monotonic() < until and any(runs(str(log)) for log in logs):  # noqa: ASYNC110 nobody tells us
+    servers = {log: find(str(log)) for log in logs if "ended" not in _lines(log)}
+    while time.monotonic() < until and any(  # noqa: ASYNC110 nobody tells us
+        "ended" not in _lines(log) and run(found, str(log)) for log, found in servers.items()
+    ):
         await asyncio.sleep(0.05)
-    for log in logs:
-        if "ended" not in _lines(log) and _lines(log) and not runs(str(log)):
+    for log, found in servers.items():
+        if "ended" not in _lines(log) and _lines(log) and not run(found, str(log)):
             with log.open("a") as file:
                 file.write("ended\n")
 

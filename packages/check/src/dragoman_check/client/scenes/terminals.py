@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 from uuid import uuid4
 
 from dragoman.wire.envelope import Json, JsonObject
 from dragoman_check.client.scenes.permissions import is_allowed
 from dragoman_check.client.turn import StandInTurn
-from dragoman_check.marked_processes import runs
+from dragoman_check.marked_processes import find, run
 
 CREATE, OUTPUT, WAIT = "terminal/create", "terminal/output", "terminal/wait_for_exit"
 KILL, RELEASE = "terminal/kill", "terminal/release"
@@ -88,9 +89,9 @@ async def terminals_that_run(turn: StandInTurn) -> None:
     terminal = await create(turn, RUNS, name="terminal to release early", args=[mark])
     if terminal:
         await _wait_for_output(turn, terminal)
-        was_seen = runs(mark)
+        processes = find(mark)
         await turn.call(RELEASE, {"terminalId": terminal}, name="released early")
-        turn.fact("released process gone", await is_gone(mark) if was_seen else None)
+        turn.fact("released process gone", await are_gone(processes, mark) if processes else None)
 
 
 async def _wait_for_output(turn: StandInTurn, terminal: str) -> None:
@@ -160,10 +161,10 @@ TRIES = 100
 BETWEEN = 0.05
 
 
-async def is_gone(mark: str) -> bool:
-    """Whether nobody runs with this word any more; waits a few seconds for it."""
+async def are_gone(processes: list[Path], mark: str) -> bool:
+    """Whether none of them runs any more; waits a few seconds for it."""
     for _ in range(TRIES):
-        if not runs(mark):
+        if not run(processes, mark):
             return True
         await asyncio.sleep(BETWEEN)
     return False
