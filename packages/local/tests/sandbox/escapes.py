@@ -174,7 +174,7 @@ def write_through_a_symlink() -> bool:
     return says(victim(), "taken")
 
 
-@attempt
+@may_fail  # on a busy machine nobody wins it
 def race_with_a_symlink() -> bool:
     target = inside("racing")
     child = os.fork()
