@@ -28,6 +28,7 @@ from tests.cli.example_table import ELSEWHERE, Shows
 README = Path(__file__).parents[4] / "README.md"
 HELP = re.compile(r"^examples:\n((?:  .*\n)+)", re.MULTILINE)
 BLOCK = re.compile(r"^```(?:sh)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+CELL = re.compile(r"^\|.*?\| `(dragoman [^`]+)` \|", re.MULTILINE)
 NEEDS_BASH = re.compile("completions bash")
 
 
@@ -39,7 +40,9 @@ def examples_of_help() -> set[str]:
 
 
 def examples_of_readme() -> set[str]:
-    lines = [line for block in BLOCK.findall(README.read_text("utf-8")) for line in block.splitlines()]
+    """Those in its blocks and those in the cells of its tables."""
+    text = README.read_text("utf-8")
+    lines = [line for block in BLOCK.findall(text) for line in block.splitlines()] + CELL.findall(text)
     commands = {re.split(" +#", line)[0].strip() for line in lines}
     return {line for line in commands if re.search(r"(^|\| )dragoman ", line)}
 
