@@ -30,7 +30,7 @@ WEB      := packages/hub/web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate trace interop bench bench-cluster manual docs pictures sheet dist try-release image schema web clean vscode
+.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate trace texts interop bench bench-cluster manual docs pictures sheet dist try-release image schema web clean vscode
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -199,6 +199,10 @@ simulate: $(READY_PY)
 # The way of one update through the hub that users start, file by file.
 trace: $(READY_PY)
 	@$(PY) tools/trace_update.py
+
+# Every text that a person can see, with its place in the source.
+texts: $(READY_PY)
+	@$(PY) tools/texts.py $(ARGS)
 
 # Real agents and clients of other makers on a scripted model; writes docs/compatibility.md. Needs npm, and an hour.
 interop: $(READY_PY)
