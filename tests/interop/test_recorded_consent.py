@@ -19,11 +19,43 @@ from dragoman_local.workspace.policy.permission_service import PermissionService
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
 from tests.interop.recordings import ELSEWHERE
+from tests.workspace.policy.decision_lines import RULES
+from tests.workspace.policy.makers import policy
 
 RECORDINGS = sorted(ELSEWHERE.glob("agents-v1/*.ndjson"))
 
 UNASKED = {"crow": 3}
 """What an agent does through its client without asking for permission before: crow writes three files."""
+
+QUESTIONS = {
+    "without rules": {
+        "claude": 4,
+        "claude-elicit": 2,
+        "claude-zed": 7,
+        "codex": 7,
+        "codex-elicit": 3,
+        "codex-zed": 7,
+        "crow": 3,
+        "gemini": 3,
+        "gemini-nofs": 5,
+        "opencode": 7,
+        "qwen-ask": 5,
+    },
+    "everyday": {
+        "claude": 4,
+        "claude-elicit": 2,
+        "claude-zed": 4,
+        "codex": 4,
+        "codex-elicit": 2,
+        "codex-zed": 3,
+        "crow": 3,
+        "gemini": 3,
+        "gemini-nofs": 5,
+        "opencode": 4,
+        "qwen-ask": 4,
+    },
+}
+"""What a person is asked in each recording: the price of deciding strictly, told in docs/policy.md."""
 
 
 class RecordedPerson:
@@ -32,8 +64,10 @@ class RecordedPerson:
     def __init__(self) -> None:
         self.answer: str | None = None
         self.lent_questions: list[str] = []
+        self.questions = 0
 
     async def ask(self, prompt: PermissionPrompt) -> str | None:
+        self.questions += 1
         if prompt.act.method == "permission":
             return self.answer
         self.lent_questions.append(prompt.text)
@@ -43,11 +77,25 @@ class RecordedPerson:
 @pytest.mark.skipif(not RECORDINGS, reason="needs recordings of other people's programs in ../shared/wire")
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 async def test_no_recorded_agent_asks_twice_for_one_act(path: Path, tmp_path: Path) -> None:
+    person = await play(path, tmp_path, Policy())
+    assert len(person.lent_questions) == UNASKED.get(path.stem, 0), "\n\n".join(person.lent_questions)
+    assert person.questions == QUESTIONS["without rules"][path.stem]
+
+
+@pytest.mark.skipif(not RECORDINGS, reason="needs recordings of other people's programs in ../shared/wire")
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+async def test_rules_for_everyday_work_spare_recorded_agents_questions(path: Path, tmp_path: Path) -> None:
+    person = await play(path, tmp_path, policy(RULES["everyday"]))
+    assert person.questions == QUESTIONS["everyday"][path.stem]
+
+
+async def play(path: Path, tmp_path: Path, rules: Policy) -> RecordedPerson:
+    """A recording, with the effects of everything that is lent."""
     text = path.read_text().replace(f"/srv/work/{path.stem}", str(tmp_path))
     lines = [json.loads(line) for line in text.splitlines()]
     frames = [(line["dir"], line["msg"]) for line in lines if isinstance(line.get("msg"), dict)]
     person, calls = RecordedPerson(), ToolCalls()
-    desk = PermissionService(Policy(), asker=person, roots=[str(tmp_path)], find_tool_call=calls.find_call)
+    desk = PermissionService(rules, asker=person, roots=[str(tmp_path)], find_tool_call=calls.find_call)
     for at, (direction, message) in enumerate(frames):
         method, params = message.get("method"), message.get("params")
         if method == "session/prompt":
@@ -61,7 +109,7 @@ async def test_no_recorded_agent_asks_twice_for_one_act(path: Path, tmp_path: Pa
             await desk.permission(read(json.dumps(params).encode(), v1.RequestPermissionRequest))
         elif (access := access_in(method, params, tmp_path)) is not None:
             await use(desk, access)
-    assert len(person.lent_questions) == UNASKED.get(path.stem, 0), "\n\n".join(person.lent_questions)
+    return person
 
 
 def chosen(frames: list[tuple[str, Any]], request_id: object) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 from collections.abc import Iterator
@@ -166,7 +167,44 @@ def collected_lines(most: int = 20_000) -> list[str]:
     return list(dict.fromkeys(line for line in lines if not _UNSAFE.search(line)))[:most]
 
 
-_UNSAFE: Final = re.compile(r"[\x1e\0]|/(bin|sbin|usr|opt|home|root|work)/")
+def strangers_lines(count: int) -> list[str]:
+    """Lines of shell scripts and Makefiles of this machine, which nobody wrote for us."""
+    lines: dict[str, None] = {}
+    for file in _strangers_files():
+        if len(lines) >= 8 * count:  # enough to draw from
+            break
+        try:
+            text = file.read_text(encoding="utf-8").replace("\\\n", "")
+        except (OSError, UnicodeDecodeError):
+            continue
+        found = (line.strip() for line in text.splitlines())
+        lines |= {line: None for line in found if line and line[0] != "#" and not _UNSAFE.search(line)}
+    return random.Random(1).sample(list(lines), min(count, len(lines)))
+
+
+def _strangers_files() -> Iterator[Path]:
+    """Scripts that install Debian's packages, samples of git's hooks, and what else is there."""
+    for pattern in ("var/lib/dpkg/info/*.p*", "usr/share/git-core/templates/hooks/*", "etc/init.d/*"):
+        yield from sorted(file for file in Path("/").glob(pattern) if _is_script(file))
+    for folder in ("/usr/share", "/usr/lib", "/etc", "/usr/bin", "/usr/local/bin"):
+        for top, folders, names in os.walk(folder):
+            folders.sort()
+            yield from (file for name in sorted(names) if _is_script(file := Path(top, name)))
+
+
+def _is_script(file: Path) -> bool:
+    if file.suffix in (".sh", ".mk") or file.name == "Makefile":
+        return True
+    try:
+        with file.open("rb") as opened:
+            return _SHEBANG.match(opened.read(64)) is not None
+    except OSError:
+        return False
+
+
+_SHEBANG: Final = re.compile(rb"#! ?/(usr/)?bin/(env )?(ba|da)?sh\b")
+
+_UNSAFE: Final = re.compile(r"[\x1e\0]|/(bin|sbin|usr|opt|home|root|work)/|>\|?[ \t]*/(?!dev/null)")
 """What the oracle could not separate, or might really run if we had misread it."""
 
 

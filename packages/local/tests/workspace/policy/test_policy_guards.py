@@ -1,5 +1,6 @@
 import pytest
 
+from dragoman_local.sandbox import names
 from dragoman_local.workspace.policy.policy import Policy, is_guarded
 from tests.every import every
 from tests.workspace.policy.count_questions import example_policy
@@ -55,6 +56,13 @@ def test_files_that_make_commands_run_something_are_not_written_unasked(path: st
     ):
         assert EVERYTHING.decide(command(line)).outcome == "ask", line
     assert EVERYTHING.decide(command(f"cat {path}")).outcome == "allow"
+
+
+@every("name", [name for name in (*names.PROJECT, *names.HOME) if name != "bin"])
+def test_what_the_wall_does_not_let_commands_write_is_not_written_unasked(name: str) -> None:
+    """`bin` is a folder of programs at home, and of anything in a project."""
+    assert is_guarded(f"/home/me/{name}", roots=("/home/me",))
+    assert EVERYTHING.decide(tool("edit", f"/home/somebody/{name}")).outcome == "ask"
 
 
 @every("path", FREE)

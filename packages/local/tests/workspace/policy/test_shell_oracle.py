@@ -11,7 +11,7 @@ import pytest
 
 from dragoman_local.workspace.policy import line_reader, shell
 from dragoman_local.workspace.policy.shell import read_line
-from tests.workspace.policy.shell_lines import collected_lines, generated_lines
+from tests.workspace.policy.shell_lines import collected_lines, generated_lines, strangers_lines
 from tests.workspace.policy.shell_oracle import Words, what_bash_runs
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
@@ -57,6 +57,12 @@ def test_collected_lines_run_what_was_read(tmp_path: Path) -> None:
     lines = collected_lines()
     assert len(lines) > 500
     assert misread(Random(1).sample(lines, min(len(lines), LINES // 4)), tmp_path) == []
+
+
+def test_lines_of_strangers_run_what_was_read(tmp_path: Path) -> None:
+    """As many as are generated where all are tried; a machine without any has nothing to say."""
+    lines = strangers_lines(LINES if LINES > 2000 else LINES // 4)
+    assert misread(lines, tmp_path) == []
 
 
 def _plain_dollars(patch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from dragoman.schema import v1
 from dragoman_local.workspace.policy.act import ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, fold_calls
 from dragoman_local.workspace.policy.act_view import view_of
-from dragoman_local.workspace.policy.tool_calls import MOST_BYTES, MOST_CALLS, ToolCalls
+from dragoman_local.workspace.policy.tool_calls import MOST_BYTES, MOST_CALLS, MOST_IDS, ToolCalls
 from tests.workspace.policy.makers import policy
 from tests.workspace.policy.test_permission_service import Desk, Person
 
@@ -76,6 +77,16 @@ def test_a_call_that_was_forgotten_is_a_command_that_nobody_can_read(flood: list
     assert policy(RULES).decide(act).outcome == "ask"
     clear = v1.ToolCallUpdate(tool_call_id="new", kind="edit", locations=[v1.ToolCallLocation(path="/a")])
     assert calls.find_call("s", clear) is None
+
+
+def test_a_flood_makes_nobody_forget_that_a_call_was_forgotten() -> None:
+    """Where ids are forgotten, too, any call that is not known may be one of them."""
+    calls = told(announced())
+    for number in range(MOST_CALLS + MOST_IDS + 1):
+        calls.hear("s", Raw(b'{"toolCallId":"o%d","kind":"read"}' % number))
+    call = v1.ToolCallUpdate(tool_call_id="t", kind="execute", raw_input={"command": "ls"})
+    act = act_of_call(call, ActContext(), known_call=calls.find_call("s", call))
+    assert act.objection() is not None
 
 
 @pytest.mark.parametrize("key", ["command", "zork", "argv"])

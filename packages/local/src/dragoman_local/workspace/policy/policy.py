@@ -20,42 +20,44 @@ such a file is asked about, whatever a rule allows. Files that a project runs by
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dragoman_local.sandbox import names
 from dragoman_local.workspace.policy.act import READS, Act
 from dragoman_local.workspace.policy.decision import STRICTNESS, Certainty, Outcome, PolicyDecision, strictest
 from dragoman_local.workspace.policy.globs import names_below
 from dragoman_local.workspace.policy.partial_words import ANY, RUN, is_known, may_be
 from dragoman_local.workspace.policy.rules import ActPart, PolicyRule, parts_of, relevance
 
-_GUARDED: Final = """
-    .dragoman .git .gitmodules .gitconfig .husky .githooks .pre-commit-config.yaml lefthook.yml .envrc .ssh
-    .claude .codex .gemini .qwen .opencode .cursor .vscode .zed .mcp.json
-    .bashrc .bash_profile .bash_login .bash_logout .profile .kshrc
-    .zshrc .zshenv .zprofile .zlogin .zlogout
+_GUARDED: Final = frozenset(
+    tuple(name.split("/"))
+    for name in (
+        *(".git", ".gitmodules", ".husky", ".githooks", ".pre-commit-config.yaml", "lefthook.yml", ".ssh"),
+        *(".claude", ".codex", ".gemini", ".qwen", ".opencode", ".cursor", ".zed", ".kshrc"),
+        *(name for name in (*names.PROJECT, *names.HOME) if name != "bin"),
+    )
+)
+"""Names of files, and of folders with all that is in them, wherever they are. What the wall does not let
+commands write is among them, but for the `bin` at home: in a project that may be anything.
 """
-_NAMES: Final = frozenset(_GUARDED.split())
-"""Names of files, and of folders with all that is in them, wherever they are."""
 
-_PAIRS: Final = frozenset({(".config", "git"), (".config", "fish")})
-"""Folders of settings whose own names say too little:
-each says what a program runs when it starts."""
+_LONGEST: Final = max(map(len, _GUARDED))
 
 
 def is_guarded(path: str, *, roots: Sequence[str], knows_head: bool = True) -> bool:
     """Whether a path leads to such a file. A `HEAD` makes any folder a repository; to git it is a commit."""
-    names = [name.casefold() for name in names_below(path, roots)]
-    if not _NAMES.isdisjoint(names) or not _PAIRS.isdisjoint(pairwise(names)):
+    parts = tuple(name.casefold() for name in names_below(path, roots))
+    runs = (parts[at : at + size] for size in range(1, _LONGEST + 1) for at in range(len(parts)))
+    if not _GUARDED.isdisjoint(runs):
         return True
-    if any(name.endswith(".git") for name in names) or (knows_head and names[-1:] == ["head"]):
+    if any(name.endswith(".git") for name in parts) or (knows_head and parts[-1:] == ("head",)):
         return True
     # A name that may be anything is no reason: else nothing with a variable in it could be approved.
-    vague_names = [name for name in names if not is_known(name) and name.strip(ANY + RUN)]
-    return any(may_be(name, guarded) for name in vague_names for guarded in _NAMES)
+    vague_names = [name for name in parts if not is_known(name) and name.strip(ANY + RUN)]
+    return any(may_be(name, guarded[0]) for name in vague_names for guarded in _GUARDED if len(guarded) == 1)
 
 
 Approve: TypeAlias = Literal["all", "reads", "none"]

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
 from dragoman.decoders import json_decoder
 from dragoman.schema import v1
@@ -24,8 +25,8 @@ MOST_CALLS: Final = 256
 MOST_BYTES: Final = 1024 * 1024
 """How many calls are kept, and how many bytes of what was said about them."""
 
-MOST_IDS: Final = 4096
-"""Calls of which no more is known than that they were announced."""
+MOST_IDS: Final = 16_384
+"""Calls of which no more is known than that they were announced; beyond that, any may be one."""
 
 FORGOTTEN: Final = "(what the agent announced of this call is not known any more)"
 
@@ -45,11 +46,11 @@ class ToolCalls:
     def __init__(self) -> None:
         self._calls: OrderedDict[tuple[str, str], dict[str, bytes]] = OrderedDict()
         self._bytes = 0
-        self._forgotten: set[int] | None = None  # most sessions forget nothing
+        self._forgotten: set[int] = set()
 
     def __bool__(self) -> bool:
         """Whether anything was said."""
-        return bool(self._calls) or self._forgotten is not None
+        return bool(self._calls or self._forgotten)
 
     def on_update(self, notification: v1.SessionNotification) -> None:
         """For `Client.update`: called on the spot, and so before any request that came later."""
@@ -83,20 +84,20 @@ class ToolCalls:
         while len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES:
             key, oldest = self._calls.popitem(last=False)
             self._bytes -= sum(map(len, oldest.values()))
-            if self._forgotten is None or len(self._forgotten) >= MOST_IDS:
-                self._forgotten = set()
-            self._forgotten.add(hash(key))
+            if len(self._forgotten) < MOST_IDS:
+                self._forgotten.add(hash(key))
         return name
 
     def find_call(self, session_id: str, call: v1.ToolCallUpdate) -> v1.ToolCallUpdate | None:
         """What was said before about the call of a request."""
         fields = self._calls.get((session_id, call.tool_call_id))
         unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
-        is_forgotten = hash((session_id, call.tool_call_id)) in (self._forgotten or ())
-        if fields is None and is_forgotten and _tells_what(call):
-            return msgspec.structs.replace(unreadable, raw_input={"command": FORGOTTEN})
+        if fields is None and not _tells_what(call):
+            return unreadable if self._forgotten else None
         if fields is None:
-            return None if self._forgotten is None or _tells_what(call) else unreadable
+            is_full = len(self._forgotten) == MOST_IDS
+            is_forgotten = is_full or hash((session_id, call.tool_call_id)) in self._forgotten
+            return replace(unreadable, raw_input={"command": FORGOTTEN}) if is_forgotten else None
         try:
             members = {member: Raw(value) for member, value in tuple(fields.items())}
             return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **members}), v1.ToolCallUpdate)
