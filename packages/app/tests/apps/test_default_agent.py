@@ -93,7 +93,7 @@ def test_the_default_is_chosen_by_a_command(tmp_path: Path) -> None:
         )
 
     assert agents("default").stdout == "You have no default agent.\n"
-    assert agents("default", "codex").stdout.startswith("codex answers now when you name no agent.\n")
+    assert agents("default", "codex").stdout.startswith("codex is now your default agent.\n")
     assert agents("default").stdout == "codex\n"
     assert run("Hello", folder=tmp_path, env=environment(tmp_path)) == (0, "I am codex-acp.\n", "")
     assert agents("default", "cluade").returncode == 2

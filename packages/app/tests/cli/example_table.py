@@ -90,8 +90,8 @@ EXAMPLES: dict[str, Shows] = {
         r"^codex-acp heard: [\s\S]*hello again[\s\S]*Now the tests"
     ),
     "dragoman sessions handover 20260102-0304 --brief": Shows("hello again"),
-    "dragoman sessions forget 20260102-030405-1a2b3c4d": Shows("nobody is there to be asked", 1),
-    "dragoman sessions forget last": Shows("nobody is there to be asked", 1),
+    "dragoman sessions forget 20260102-030405-1a2b3c4d": Shows("you can.t be asked", 1),
+    "dragoman sessions forget last": Shows("you can.t be asked", 1),
     "dragoman sessions forget --older-than 30d --dry-run": Shows("history.db: no session matches"),
     "dragoman sessions forget --agent codex --yes": Shows(r"^forgot \d{8}-"),
     "dragoman journal": Shows(r"history +2 sessions since .*\n[\s\S]*keep_days = 0: everything is kept"),
@@ -110,13 +110,13 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman agents add mine my-agent --acp": Shows(
         "^Added mine: my-agent --acp\n", before="dragoman agents remove mine"
     ),
-    "dragoman agents default claude": Shows("^claude answers now when you name no agent.\n"),
-    "dragoman agents default mine": Shows("^mine answers now when you name no agent.\n"),
+    "dragoman agents default claude": Shows("^claude is now your default agent.\n"),
+    "dragoman agents default mine": Shows("^mine is now your default agent.\n"),
     "dragoman agents remove mine": Shows("^Removed mine from "),
     "dragoman agents registry": Shows("claude +[\\d.]+ +npx .*Claude Agent\n"),
     "dragoman agents login mine": Shows("mine offers no login method", 2),
     "dragoman agents login mine METHOD": Shows("mine offers no login method 'METHOD'", 2),
-    "dragoman agents logout mine": Shows("mine offers no logout", 1),
+    "dragoman agents logout mine": Shows("mine has no logout", 1),
     "dragoman doctor claude": Shows(
         "ok +initialize  claude-agent-acp 1.0[\\s\\S]*ok +session +session/new works"
     ),
@@ -213,7 +213,7 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman translate -- some-agent --acp": answers("some-agent"),
     "dragoman translate --strict --agent v2 -- codex-acp": answers("codex-acp"),
     "dragoman dialect explain conversation.ndjson": Shows(
-        "The agent speaks v1.[\\s\\S]*Nothing deviates from v1."
+        "The agent speaks v1.[\\s\\S]*Everything follows version 1."
     ),
     "dragoman dialect explain - --json < frames.ndjson": Shows('^{"frames":1,"client":.*"dialect":"v1"'),
     "dragoman dialect list": Shows("^v1 +the protocol itself"),

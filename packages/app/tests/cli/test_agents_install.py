@@ -173,7 +173,7 @@ def test_nothing_is_installed_without_a_yes(tmp_path: Path, capsys: pytest.Captu
     source = archive_list(tmp_path, "1.0.0")
     _, err = agents(capsys, "install", "tiny", "--from", source, status=2)
     assert "will download agent-1.0.0.tar.gz" in err
-    assert "nobody is there to be asked; --yes goes on" in err
+    assert "you can't be asked. Add --yes" in err
     out, _ = agents(capsys, "install", "tiny", "--from", source, "--dry-run", "--json")
     assert json.loads(out)["would_install"][0]["version"] == "1.0.0"
     assert not store_folder().exists()

@@ -57,7 +57,7 @@ def log_in(folder: Path, agent: str, *words: str) -> subprocess.CompletedProcess
 def test_the_method_that_was_chosen_is_the_one_that_the_agent_is_asked_for(tmp_path: Path) -> None:
     done = log_in(tmp_path, offering(tmp_path, KEY, BROWSER), "browser")
     assert (done.returncode, (tmp_path / "done").read_text()) == (0, "browser")
-    assert "the login went well" in done.stdout
+    assert "reports a successful login" in done.stdout
 
 
 @together

@@ -108,7 +108,7 @@ def test_a_name_that_is_taken_is_replaced_only_on_demand(
         (["add", "--env", "sk-value", "mine", "x"], "--env takes NAME=VALUE"),
         (["add", "--allow", "sk-value", "mine", "x"], "--allow takes the name of a variable"),
         (["remove", "nobody"], "has no agent 'nobody'"),
-        (["remove", "echo"], "comes with dragoman"),
+        (["remove", "echo"], "is built in"),
         (["show", "ehco"], "did you mean echo?"),
         (["import", "zed"], "no configuration of Zed found; looked for "),
         (["import", "zed", "none.json"], "cannot read none.json: no such file"),
@@ -155,12 +155,12 @@ def test_an_import_says_what_was_taken_and_what_not(home: Path, capsys: pytest.C
         f"From {settings}:",
         "  took night-owl: owl --key [redacted] (sets OWL_KEY)",
         "  skipped half: Zed installs it by itself; install it on PATH, then it is known here",
-        "  skipped echo: an agent that comes with dragoman has this name",
+        "  skipped echo: a built-in agent has this name",
         f"Configuration: {config_of(home)}",
     ]
     assert "hoo-hoo-hoo" in config_of(home).read_text()
     assert "hoo" not in shown(capsys, "show", "night-owl") + shown(capsys, "--json")
-    assert "it is in our file already" in shown(capsys, "import", "zed")
+    assert "it is already in your file" in shown(capsys, "import", "zed")
 
 
 def test_a_dry_run_writes_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

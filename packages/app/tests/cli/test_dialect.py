@@ -43,7 +43,7 @@ def test_a_recording_of_v1_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture
     first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
     path.write_text(json.dumps(first) + "\n")
     assert main(["dialect", "explain", str(path)]) == 0
-    assert "Nothing deviates from v1." in capsys.readouterr().out
+    assert "Everything follows version 1." in capsys.readouterr().out
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

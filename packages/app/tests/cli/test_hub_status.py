@@ -218,7 +218,7 @@ async def test_who_may_only_observe_is_shown_the_agents() -> None:
         ({}, "wrong", 1, "status 401"),
         ({"initialize": {"error": {"code": 1, "message": "not today"}}}, "right", 1, "not today"),
         ({"initialize": FINE, STATUS: None}, "right", 9, "ended the connection"),
-        ({"initialize": FINE, STATUS: {"result": 7}}, "right", 9, "something else"),
+        ({"initialize": FINE, STATUS: {"result": 7}}, "right", 9, "not an object"),
     ],
 )
 async def test_a_hub_that_does_not_answer_is_told_with_a_status(

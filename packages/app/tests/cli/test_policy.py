@@ -148,7 +148,7 @@ def test_listing_shows_rules_in_their_order_with_their_lines(run: Run) -> None:
     assert "     3  deny  command git push  # no pushes\n" in out
     assert "     7  allow agent claude; kind edit; path src/**\n" in out
     assert "    12  allow command git ** | ls **\n" in out
-    assert out.endswith("What no rule speaks about: ask\n")
+    assert out.endswith("If no rule matches: ask\n")
     assert [rule["line"] for rule in json.loads(run("list", "--json")[1])["layers"][0]["rules"]] == [3, 7, 12]
 
 

@@ -129,7 +129,7 @@ def test_words_are_found(sessions: Sessions) -> None:
     assert "20260101-a  Singing\n  message 2: Of course, a song\n" in sessions("search", "course", "SONG")
     assert json.loads(sessions("search", "sing", "--json"))["found"][0]["stream"] == "20260101-a"
     assert sessions("search", "elephants") == ""
-    assert "Nothing was found" in sessions.err
+    assert "No results" in sessions.err
 
 
 def test_json_has_everything(sessions: Sessions) -> None:
@@ -199,7 +199,7 @@ def test_deleting_finds_all_before_it_deletes_one(sessions: Sessions) -> None:
 def test_without_a_history_nothing_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "none" / "h.db"
     assert main(["sessions", "list", "--journal", str(path)]) == 0
-    assert "Nothing is recorded yet" in capsys.readouterr().err
+    assert "No sessions are recorded yet" in capsys.readouterr().err
     assert main(["sessions", "search", "x", "--json", "--journal", str(path)]) == 0
     assert json.loads(capsys.readouterr().out) == {"found": []}
     assert main(["sessions", "show", "last", "--journal", str(path)]) == 1

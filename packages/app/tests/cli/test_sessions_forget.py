@@ -86,7 +86,7 @@ def test_a_look_erases_nothing_and_a_script_must_say_yes(
     report = json.loads(capsys.readouterr().out)
     assert (report["sessions"], report["dry_run"]) == (["20260101-a"], True)
     assert main(["sessions", "forget", "last"]) == 1
-    assert "--yes goes on, --dry-run only shows the plan" in capsys.readouterr().err
+    assert "Add --yes, or --dry-run to see the plan" in capsys.readouterr().err
     assert streams_in(history_path()) == ["20260101-a"]
     assert main(["sessions", "forget"]) == 2
     assert main(["sessions", "forget", "last", "--all"]) == 2

@@ -84,6 +84,6 @@ async def test_a_session_is_handed_over_by_a_word_and_a_wrong_name_loses_nothing
         await eyes.press(*"/handover nobody", "enter")
         await eyes.see("Not handed over: there is no agent nobody", "quiet ·")
         await eyes.press(*"/handover", "enter")
-        await eyes.see("Who goes on?")
+        await eyes.see("Choose the next agent")
         await eyes.press(*"/handover tuned", "enter")
-        await eyes.see("tuned ·", "● ready", "tuned goes on")
+        await eyes.see("tuned ·", "● ready", "tuned takes over")

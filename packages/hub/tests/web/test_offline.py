@@ -105,7 +105,7 @@ def test_what_is_written_without_a_network_is_sent_once_and_in_order(
     page.locator(".sending", has_text="count b").get_by_text("Edit").click()
     page.fill("dialog textarea", "count B")
     page.click("dialog button[type=submit]")
-    page.locator(".sending", has_text="count c").get_by_text("Take it back").click()
+    page.locator(".sending", has_text="count c").get_by_text("Withdraw").click()
     becomes(lambda: page.input_value(".composer textarea"), "count c")
     waits(page, 3)
     page.reload()

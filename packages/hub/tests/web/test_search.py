@@ -86,6 +86,6 @@ def test_nothing_found_is_said_and_enter_then_does_nothing(page: Any) -> None:
     page.keyboard.press("Control+Shift+f")
     page.keyboard.type("coelacanth")
     page.keyboard.press("Enter")
-    page.wait_for_selector("dialog [role=status] >> text=Nothing was found.")
+    page.wait_for_selector("dialog [role=status] >> text=No results.")
     page.keyboard.press("Enter")
     assert page.locator("dialog").count() == 1

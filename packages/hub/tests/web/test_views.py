@@ -352,7 +352,7 @@ def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub
     page.check(".commit-files input[data-path='other.txt']")
     page.click(".commit button[type=submit] >> text=Commit 2 files")
     page.wait_for_selector(".commit", state="detached")
-    page.wait_for_selector(".changes p.faint >> text=Nothing is left")
+    page.wait_for_selector(".changes p.faint >> text=Nothing left")
     assert git(folder, "log", "-1", "--name-only", "--format=%s").split() == [
         *("poem:", "tulips", "other.txt", "poem.txt")
     ]

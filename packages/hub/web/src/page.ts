@@ -283,7 +283,7 @@ function pendingPrompt(open: Conversation, sending: Sending, composer: Composer)
   const bubble = el("div", "bubble", ...sending.prompt.map((block) => block.type === "text" ? el("div", "said", shown(block.text ?? "")) : blockView(block, true)));
   const made = el("div", `user sending ${sending.error ? "bad" : ""}`, bubble, el("p", "faint", plain(sendingLabel(sending, isConnected))));
   if (canTakeBack(sending) && (sending.error || !isConnected)) {
-    const back = button("Take it back", "small", () => {
+    const back = button("Withdraw", "small", () => {
       open.forget(sending);
       composer.restore(sending.prompt);
     });
@@ -297,7 +297,7 @@ function editSending(open: Conversation, sending: Sending): void {
   askText("Change what waits", promptText(sending.prompt), "Change", (text) => {
     const rest = sending.prompt.filter((block) => block.type !== "text");
     if (open.sending.includes(sending) && canTakeBack(sending)) open.edit(sending, [{ type: "text", text }, ...rest]);
-    else app.say("It was sent meanwhile, as it was.");
+    else app.say("Your message was already sent, without the change.");
   });
 }
 
@@ -352,7 +352,7 @@ async function seek(open: Conversation, cursor: string, show: (list: Timeline, i
   const isHere = history.fold.find(cursor) || (await history.goTo(app.rpc, entryOf(cursor), isWanted));
   if (!isWanted()) return; // somebody has gone elsewhere meanwhile
   const item = history.fold.find(cursor);
-  if (!item) return app.say(isHere ? "That place is not in the history any more." : "That place could not be fetched.");
+  if (!item) return app.say(isHere ? "That message is no longer in the history." : "That part of the history could not be loaded.");
   timeline(open).take(shownPart(open));
   show(timeline(open), item, isWanted);
 }
@@ -482,7 +482,7 @@ function rename(open = current()): void {
         open.fold.title = title;
         redraw();
       },
-      (error: Error) => app.say(`It was not renamed: ${error.message}`),
+      (error: Error) => app.say(`Renaming failed: ${error.message}`),
     );
   });
 }
@@ -519,7 +519,7 @@ function sessionMenu(event: Event, open: Conversation): void {
     ...handOverEntries(open),
     ["Export as HTML", () => void save(open)],
     ["Close session", ends("Close", "session/close")],
-    open.info?.state === "archived" ? ["Take out of the archive", act("session/unarchive")] : ["Archive session", act("session/archive")],
+    open.info?.state === "archived" ? ["Unarchive session", act("session/unarchive")] : ["Archive session", act("session/archive")],
     ["Forget session", ends("Forget", "session/delete")],
   ]);
 }
@@ -539,7 +539,7 @@ function fork(open: Conversation, before = ""): void {
   const params = { sessionId: open.id, cwd: open.info?.cwd ?? "", mcpServers: [], ...(before ? { _meta: { dragoman: { before } } } : {}) };
   app.rpc.call<{ sessionId: string }>("session/fork", params).then(
     ({ sessionId }) => openSession(sessionId),
-    (error: Error) => app.say(`It was not forked: ${error.message}`),
+    (error: Error) => app.say(`Forking failed: ${error.message}`),
   );
 }
 
@@ -548,9 +548,9 @@ function handOver(open: Conversation, agent: string): void {
   app.rpc.call<{ sessionId: string; lost: string[] }>("_dragoman/hub/handover", { sessionId: open.id, agent }).then(
     ({ sessionId, lost }) => {
       openSession(sessionId);
-      app.say(`${agent} goes on, and is told of it with your next prompt. Not handed over: ${lost.map((loss) => plain(loss)).join("; ")}.`);
+      app.say(`${agent} takes over and gets a summary with your next prompt. Not handed over: ${lost.map((loss) => plain(loss)).join("; ")}.`);
     },
-    (error: Error) => app.say(`It was not handed over: ${error.message}`),
+    (error: Error) => app.say(`The hand-over failed: ${error.message}`),
   );
 }
 

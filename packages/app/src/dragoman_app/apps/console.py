@@ -72,7 +72,9 @@ def confirm(question: str, *, is_agreed: bool) -> None:
     if is_agreed:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise LocalMistake("nobody is there to be asked; --yes goes on, --dry-run only shows the plan")
+        raise LocalMistake(
+            "this is not a terminal, so you can't be asked. Add --yes, or --dry-run to see the plan"
+        )
     say(f"{question} [y/N] ", file=sys.stderr, end="", flush=True)
     if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
         raise LocalMistake("not confirmed; nothing has changed")

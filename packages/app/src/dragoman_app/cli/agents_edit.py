@@ -78,7 +78,7 @@ def run_remove(args: argparse.Namespace) -> int:
     name, path = args.name, config_path()
     config = read_config()
     if name not in config.agents and any(agent.name == name for agent in BUILT_IN):
-        raise LocalMistake(f"{name} comes with dragoman; there is nothing to remove")
+        raise LocalMistake(f"{name} is built in, so there is nothing to remove")
     installed = find_installed(name)
     if name not in config.agents and installed is not None:
         raise LocalMistake(
@@ -104,7 +104,7 @@ def run_default(args: argparse.Namespace) -> int:
             f"{args.agent!r} is no name of an agent; give it one: dragoman agents add NAME COMMAND"
         )
     set_default(agent.name, path=config_path())
-    say(f"{sanitize_line(agent.name)} answers now when you name no agent.\nConfiguration: {config_path()}")
+    say(f"{sanitize_line(agent.name)} is now your default agent.\nConfiguration: {config_path()}")
     return 0
 
 
@@ -140,9 +140,9 @@ def _sorted_out(imported_agents: ImportedAgents, *, replace: bool) -> _Haul:
     new_agents, skipped_agents = [], list(imported_agents.skipped)
     for agent in imported_agents.agents:
         if agent.name in built_in:
-            skipped_agents.append((agent.name, "an agent that comes with dragoman has this name"))
+            skipped_agents.append((agent.name, "a built-in agent has this name"))
         elif agent.name in ours and not replace:
-            skipped_agents.append((agent.name, "it is in our file already; --replace takes the new one"))
+            skipped_agents.append((agent.name, "it is already in your file. Use --replace to overwrite it"))
         else:
             new_agents.append(agent)
     return _Haul(new_agents, skipped_agents, imported_agents.notes)

@@ -78,7 +78,7 @@ def _guard(act: Callable[[], int]) -> int:
         with ErrorStatus(InstallFailed, status=FAILED):
             return act()
     except KeyboardInterrupt:
-        what = "interrupted; what was not complete is removed again"
+        what = "interrupted; incomplete files were removed"
         raise CommandFailed(what, status=INTERRUPTED) from None
     finally:
         for number, handler in handlers.items():
@@ -234,7 +234,7 @@ def _show_plan(plan: InstallPlan, registry: AgentRegistry) -> None:
     entry = plan.entry
     lines = [
         f"{entry.name} {plan.version} (licence: {plan.license or 'not known'})",
-        f"  from {registry.origin or 'the list that comes with dragoman'}, of {registry.made}",
+        f"  from {registry.origin or 'the built-in list'}, of {registry.made}",
         f"  {_trial(plan.tested)}",
         f"  into {store_folder() / plan.name}, started as {plan.name}",
         *(f"  will {step}" for step in plan.steps),

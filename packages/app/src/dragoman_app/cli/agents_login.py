@@ -45,7 +45,7 @@ def run_logout(args: argparse.Namespace) -> int:
     with ErrorStatus(DragomanError, status=NOT_DONE, before=f"{target.agent.name} was not logged out: "):
         is_logged_out = asyncio.run(_log_out(target))
     if not is_logged_out:
-        raise CommandFailed(f"{target.agent.name} offers no logout; see its own documentation")
+        raise CommandFailed(f"{target.agent.name} has no logout; see its documentation")
     say(f"Logged out of {sanitize(target.agent.name)}.")
     return 0
 
@@ -73,12 +73,12 @@ async def _log_in(target: ChosenAgent, agent_name: str, method_id: str | None) -
     async with opening as agent:
         method = _choose_method(login_methods(agent), method_id, target, agent_name)
         if method.kind == "agent":
-            say(f"Waiting for you to log in (Ctrl-C gives up): {sanitize(method.name)}", flush=True)
+            say(f"Waiting for you to log in (Ctrl-C cancels): {sanitize(method.name)}", flush=True)
             await agent.authenticate(method.id)
             return _report_success(agent_name)
     if method.kind == "variable":
         hint = _hint([method], target, agent_name)
-        raise CommandFailed(f"{method.name} is a login by variable. To go on, {hint}")
+        raise CommandFailed(f"{method.name} is a login by environment variable. Try: {hint}")
     return await _in_terminal(target, agent_name, method)
 
 
@@ -130,7 +130,5 @@ async def _in_terminal(target: ChosenAgent, agent_name: str, method: LoginMethod
 
 
 def _report_success(agent_name: str) -> int:
-    say(
-        f"{sanitize(agent_name)} says that the login went well. `dragoman doctor` tells whether it is enough."
-    )
+    say(f"{sanitize(agent_name)} reports a successful login. `dragoman doctor` checks whether it works.")
     return 0

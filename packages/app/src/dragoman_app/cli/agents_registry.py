@@ -81,7 +81,7 @@ def run_reset(args: argparse.Namespace) -> int:
         say("The list that comes with dragoman is in use already.")
         return 0
     place.unlink()
-    say(f"Removed {place}; the list that comes with dragoman is in use.")
+    say(f"Removed {place}; the built-in list is in use.")
     return 0
 
 
@@ -109,9 +109,7 @@ def _keep(file: RegistryFile) -> None:
 
 
 def _origin(registry: AgentRegistry) -> str:
-    return (
-        f"from {sanitize_line(registry.origin)}" if registry.origin else "the list that comes with dragoman"
-    )
+    return f"from {sanitize_line(registry.origin)}" if registry.origin else "the built-in list"
 
 
 def _describe(registry: AgentRegistry, age: int) -> dict[str, object]:

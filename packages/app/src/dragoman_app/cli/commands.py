@@ -97,7 +97,7 @@ F1 shows the keys, `dragoman help chat` describes everything.
 
 exit status:
     0  you left
-    1  something of ours failed; standard error says what
+    1  Dragoman itself failed; see standard error
     2  the command line makes no sense, or this is no terminal
   129  the terminal is gone (SIGHUP); 130, 131 and 143 are SIGINT, SIGQUIT and SIGTERM
 """,
@@ -216,7 +216,7 @@ its kind: allow, reject. The first answer counts, from wherever it comes.
 
 exit status:
     0  nothing is waiting any more, or it was shown
-    1  the hub did not want to, or somebody else was faster
+    1  the hub did not want to, or somebody else answered first
     2  the command line makes no sense
     9  the hub cannot be reached
 """,
@@ -418,7 +418,7 @@ exit status: 0 installed, 1 it could not be installed and nothing has changed, 2
     ),
     CommandRow(
         name="agents registry reset",
-        help="use the list that comes with dragoman again",
+        help="use the built-in list again",
         run="dragoman_app.cli.agents_registry:run_reset",
         options="agents",
     ),
@@ -611,7 +611,7 @@ exit status: 0 when it was done, 1 when it could not be (there is no such token,
     ),
     CommandRow(
         name="hub token revoke",
-        help="a token that shall be good no more",
+        help="revoke a token",
         run="dragoman_app.cli.hub_tokens:run",
         options="hub",
     ),

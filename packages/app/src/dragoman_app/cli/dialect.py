@@ -67,7 +67,7 @@ def _print(explanation: Explanation) -> None:
     for who in ("client", "agent"):
         _print_deviations(who, [deviation for deviation in explanation.deviations if deviation.by == who])
     if not explanation.deviations:
-        print("\nNothing deviates from v1.")
+        print("\nEverything follows version 1.")
 
 
 def _print_decision(decision: DialectDecision) -> None:
@@ -76,7 +76,7 @@ def _print_decision(decision: DialectDecision) -> None:
     for reason in decision.reasons:
         say(f"  frame {reason.frame}: {sanitize_line(reason.evidence)}: {reason.conclusion}")
     if not decision.reasons:
-        print("  It said nothing that tells.")
+        print("  No message shows which dialect it speaks.")
 
 
 def _print_deviations(who: str, deviations: Sequence[Deviation]) -> None:

@@ -80,7 +80,7 @@ def _is_wanted(args: argparse.Namespace) -> bool:
     if args.yes:
         return True
     if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        say("Nothing was written: say --yes, or answer at a terminal.", file=sys.stderr)
+        say("Nothing was written. Add --yes, or run this in a terminal to be asked.", file=sys.stderr)
         return False
     return input("Write this? [y/N] ").strip().lower() in ("y", "yes")
 

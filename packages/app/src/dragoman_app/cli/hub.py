@@ -145,7 +145,7 @@ def _say(args: argparse.Namespace, run: RunningHub) -> None:
         return
     say(f"The page:     {page}\nFor clients:  {ws}", flush=True)
     if run.token:
-        say(f"The token, which is shown only now: {run.token}", file=sys.stderr, flush=True)
+        say(f"The token (shown only once): {run.token}", file=sys.stderr, flush=True)
     else:
         print("Clients bring a token of yours; `dragoman hub token add NAME` makes another.", file=sys.stderr)
         print("`dragoman hub --link` prints an address of the page that is good at once.", file=sys.stderr)

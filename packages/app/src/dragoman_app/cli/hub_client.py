@@ -98,7 +98,7 @@ def find_hub(path: Path) -> str:
     except (msgspec.MsgspecError, UnicodeDecodeError):
         raise HubNotAnswered(f"{path} makes no sense; {why}", status=9) from None
     if hasattr(os, "getuid") and (about.st_uid != os.getuid() or about.st_mode & 0o022):
-        raise HubNotAnswered(f"{path} can be written by others, so it is not believed; {why}", status=9)
+        raise HubNotAnswered(f"{path} can be written by others, so it is ignored; {why}", status=9)
     url, pid = (document.get("url"), document.get("pid")) if isinstance(document, dict) else (None, None)
     if not isinstance(url, str) or not isinstance(pid, int):
         raise HubNotAnswered(f"{path} makes no sense; {why}", status=9)
@@ -150,7 +150,7 @@ class HubCaller:
             code, message = error.get("code"), error.get("message")
             raise CallFailed(code if isinstance(code, int) else 0, str(message), method=method)
         if not isinstance(result, dict):
-            raise BadAnswer(f"{method} was answered with something else than an object")
+            raise BadAnswer(f"{method} got an answer that is not an object")
         return result
 
     async def _answer(self, method: str, params: object) -> JsonObject:
@@ -184,7 +184,7 @@ class HubCaller:
                     future.set_result(message)
 
     def on_oversized(self, size: int) -> None:
-        self.on_end(BadAnswer(f"an answer of {size} bytes is too large"))
+        self.on_end(BadAnswer(f"the answer is too large ({size} bytes)"))
 
     def on_end(self, reason: BaseException | None) -> None:
         self._end_reason = (

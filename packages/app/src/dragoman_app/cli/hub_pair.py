@@ -39,10 +39,10 @@ EVERY = 0.5
 """Seconds between two questions whether a device came."""
 
 ENDS = {
-    "expired": "nobody came in time, and the code is good no more: run the command again",
-    "blocked": "the code was tried with wrong values too often, and is good no more: run the command again",
-    "withdrawn": "the code was withdrawn, or the token that made it was revoked",
-    "unknown": "the hub does not know the code any more: it was started again, or made many others",
+    "expired": "no device used the code in time. Create a new one: dragoman hub pair",
+    "blocked": "the code was blocked after too many wrong tries. Create a new one: dragoman hub pair",
+    "withdrawn": "the code was withdrawn, or its token was revoked",
+    "unknown": "the hub no longer knows the code: it restarted, or made many newer codes",
 }
 
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
             url, headers = hub_and_token(args.url, args.token_file)
             return asyncio.run(_pair(args, url, headers))
     except KeyboardInterrupt:
-        raise CommandFailed("the code is withdrawn", status=130) from None
+        raise CommandFailed("code withdrawn", status=130) from None
 
 
 async def _pair(args: argparse.Namespace, url: str, headers: dict[str, str]) -> int:

@@ -49,7 +49,7 @@ def _show_token(store: TokenStore, args: argparse.Namespace, token: str) -> int:
         _print_json({**_plain(entry), "token": token})
     else:
         say(token)
-        say(f"This is the token {args.name!r}; it is shown only now.", file=sys.stderr)
+        say(f"This is the token {args.name!r}; it is shown only once.", file=sys.stderr)
     return 0
 
 

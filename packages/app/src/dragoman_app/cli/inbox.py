@@ -56,20 +56,20 @@ async def _ask(hub: HubCaller, request: JsonObject, lines: TerminalLines) -> Non
     if answer.strip():
         option = option_of(request, answer.strip())
         if option is None:
-            print("There is no such option; it is left open.")
+            print("That is not one of the options. The question stays open.")
         else:
-            say("Answered." if await _settle(hub, request, option) else "Somebody else was faster.")
+            say("Answered." if await _settle(hub, request, option) else "Somebody else answered first.")
 
 
 async def _answer_one(hub: HubCaller, waiting: list[JsonObject], name: str, answer: str) -> int:
     requests = [request for request in waiting if name_of(request) == name]
     if not requests:
-        raise CommandFailed(f"nothing called {name} is waiting")
+        raise CommandFailed(f"no question named {name} is waiting")
     option = option_of(requests[0], answer)
     if option is None:
         raise LocalMistake(f"{name} has no option {answer!r}")
     if not await _settle(hub, requests[0], option):
-        raise CommandFailed("somebody else was faster")
+        raise CommandFailed("somebody else answered first")
     return 0
 
 

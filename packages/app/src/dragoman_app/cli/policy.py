@@ -70,11 +70,11 @@ def run_list(args: argparse.Namespace) -> int:
         limits = " (not trusted: can only make things stricter)" if layer.only_stricter else ""
         _print_layer(layer, limits)
     if remembered_layer.rules:
-        _print_layer(remembered_layer, " (answers given for good; they answer what would be asked)")
+        _print_layer(remembered_layer, " (remembered answers; they apply where you would be asked)")
     if not policy.layers:
         say(f"No rules yet. Yours would be in {policy_paths().policy}.")
     defaults = [layer.default for layer in policy.layers if layer.default and not layer.only_stricter]
-    say(f"What no rule speaks about: {defaults[0] if defaults else 'ask'}")
+    say(f"If no rule matches: {defaults[0] if defaults else 'ask'}")
     if policy.approve is not None:
         say(f"Nobody is asked: approve {policy.approve}")
     return 0
@@ -88,7 +88,7 @@ def run_forget(args: argparse.Namespace) -> int:
         raise CommandFailed(
             f"no rule begins in line {line} of {path}", "dragoman policy list shows the lines"
         )
-    say(f"Forgotten. It will be asked again. ({path})")
+    say(f"Forgotten. You will be asked again. ({path})")
     return 0
 
 

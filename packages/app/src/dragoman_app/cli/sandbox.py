@@ -100,7 +100,7 @@ def run_verify(args: argparse.Namespace) -> int:
     """Try the boundary from inside, then run the command behind it, if there is one."""
     profile, _ = _profile(args)
     if profile == "off":
-        raise LocalMistake("there is nothing to verify without a wall: name another profile")
+        raise LocalMistake("the profile off has no wall to verify. Choose workspace or read-only")
     hold_or_refuse(profile)
     folders = _folders(args)
     wall = Wall(profile, folders=folders)

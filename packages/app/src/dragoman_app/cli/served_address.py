@@ -46,7 +46,7 @@ class ServedAddress:
         secure = "s" if self.tls else ""
         say("\n".join(f"{scheme}{secure}://{place}" for scheme in schemes), flush=True)
         if self._shown_token:
-            say(f"The token, which is shown only now: {self._shown_token}", file=sys.stderr, flush=True)
+            say(f"The token (shown only once): {self._shown_token}", file=sys.stderr, flush=True)
 
 
 def _token(path: str | None) -> str:

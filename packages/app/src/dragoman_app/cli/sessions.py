@@ -72,11 +72,11 @@ def _repair(path: Path) -> None:
 
 def _nothing_yet(args: argparse.Namespace, path: Path) -> None:
     if args.action not in ("list", "search"):
-        raise SessionMistake(f"nothing is recorded yet: {path} does not exist")
+        raise SessionMistake(f"no sessions are recorded yet: {path} does not exist")
     if args.json:
         say_json({"sessions": []} if args.action == "list" else {"found": []})
     else:
-        say(f"Nothing is recorded yet: {path} does not exist.", file=sys.stderr)
+        say(f"No sessions are recorded yet: {path} does not exist.", file=sys.stderr)
 
 
 async def _list(journal: Journal, args: argparse.Namespace) -> None:
@@ -133,7 +133,7 @@ async def _search(journal: Journal, args: argparse.Namespace) -> None:
             say(sanitize_line(f"  child of {parent}  {'' if info is None else info.title}".rstrip()))
         say(sanitize_line(f"  {hit.kind} {hit.sequence}: {hit.excerpt}"))
     if not hits:
-        print("Nothing was found.", file=sys.stderr)
+        print("No results.", file=sys.stderr)
 
 
 async def _export(journal: Journal, args: argparse.Namespace) -> None:

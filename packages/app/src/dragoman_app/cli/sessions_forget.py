@@ -78,7 +78,7 @@ async def _run(args: argparse.Namespace, choice: ForgetChoice) -> int:
     else:
         path = Path(args.journal) if args.journal else history_path()
         if not path.exists():
-            raise SessionMistake(f"nothing is recorded yet: {path} does not exist")
+            raise SessionMistake(f"no sessions are recorded yet: {path} does not exist")
         report = await forget_here(path, args, choice)
     if args.json:
         say_json(report)

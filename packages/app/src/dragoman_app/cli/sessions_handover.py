@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
 def _here(args: argparse.Namespace) -> int:
     path = Path(args.journal) if args.journal else history_path()
     if not path.exists():
-        raise SessionMistake(f"nothing is recorded yet: {path} does not exist")
+        raise SessionMistake(f"no sessions are recorded yet: {path} does not exist")
     if not args.brief and args.journal:
         raise SessionMistake("only sessions of this person's history can go on; --brief shows any other")
     info, brief = asyncio.run(_read(path, args.id))

@@ -44,5 +44,5 @@ def _text(report: dict[str, Any], *, is_removal: bool) -> str:
     lines += [f"  {folder['name']}  {folder['bytes'] / 1e6:.1f} MB" for folder in report["folders"]]
     lines += [f"  agent {name} is kept there" for name in report["agents"]]
     if not report["folders"]:
-        lines.append("  nothing of ours is there")
+        lines.append("  Dragoman has nothing there")
     return "\n".join(lines)

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     with ErrorStatus(OSError, status=MISTAKEN, act="write"):
         recorder = _recorder(args, secrets)
     if args.live:
-        say(f"dragoman tap: to look on: dragoman tap attach {recorder.path}", file=sys.stderr)
+        say(f"dragoman tap: watch it: dragoman tap attach {recorder.path}", file=sys.stderr)
     try:
         with ErrorStatus(SpawnFailed, status=127):
             status = asyncio.run(_tap(args, recorder, stdio.read_fd, stdio.write_fd))

@@ -68,17 +68,17 @@ def find_places() -> Iterator[FileLocation]:
     yield _place("agents", "agents by name (`dragoman help known-agents`)", config_path())
     yield _place("hub", "the hub's configuration (`dragoman help hub-configuration`)", settings_path())
     yield _place("policy", "what agents may do (`dragoman help policy`)", policy.policy)
-    yield _place("answers", "answers that were given for good", policy.remembered_file)
+    yield _place("answers", "your remembered answers", policy.remembered_file)
     yield _place("coder", "the model of `dragoman agent code` (`dragoman help coder`)", code_path(os.environ))
     yield _place("history", "sessions of `dragoman run` and `chat`", history_path())
     yield _place("sessions", "what `dragoman agent code` and `review` remember", sessions_path())
     yield _place("journal", "sessions of the hub", journal)
     yield _place(
-        "tokens", "who may come to the hub, hashed", os.path.join(os.path.dirname(journal), "tokens.json")
+        "tokens", "tokens for the hub, hashed", os.path.join(os.path.dirname(journal), "tokens.json")
     )
-    yield _place("address", "where your hub is, written by it while it runs", address_file())
+    yield _place("address", "the address of your running hub", address_file())
     yield _place("audit", "decisions about what agents did", policy.audit)
-    yield _place("cache", "what can be made again; remove it at any time", user_folder("cache"))
+    yield _place("cache", "caches; remove them at any time", user_folder("cache"))
 
 
 def _hub_journal() -> str:

@@ -31,7 +31,7 @@ _MENTION = re.compile(r'(?:(?<=\s)|^)@(?:"([^"\n]+)"|([^\s"]+))')
 
 _ENDS = {
     "cancelled": "Cancelled.",
-    "refusal": "The agent refuses to go on.",
+    "refusal": "The agent refused to continue.",
     "max_tokens": "The turn reached its limit of tokens.",
     "max_turn_requests": "The turn reached its limit of model requests.",
 }

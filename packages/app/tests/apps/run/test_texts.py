@@ -119,7 +119,7 @@ def test_changes_that_nobody_was_asked_about_are_named_with_a_mode_that_asks() -
     unasked = [file.path for file in files[1:]]
     event = events.ChangesEvent(time=T, files=files, unasked=unasked, asking_mode="default")
     heading, *lines = shown(pipe(), event).splitlines()[4:]
-    assert heading == "Nobody was asked about 2 changed files:"
+    assert heading == "2 files changed without approval:"
     assert "\x1b" not in lines[0]
     assert lines[1:] == ["  /p/c (it was denied)", "  A mode of this agent asks first: --mode default"]
 

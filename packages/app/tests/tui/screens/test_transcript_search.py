@@ -115,14 +115,14 @@ async def test_the_palette_has_everything_by_a_few_letters(project: Path) -> Non
         await eyes.paste("handoverother")
         await eyes.see("Hand over to other")
         await eyes.press("enter")
-        await eyes.see("other ·", "other goes on")
+        await eyes.see("other ·", "other takes over")
         await eyes.press("ctrl+p")
         await eyes.paste("older")
         await eyes.see("An older [b]session")
         await eyes.press("ctrl+u")
         await eyes.paste("zebra")
         await eyes.press("enter")
-        await eyes.see("Sessions", "zebra", "Nothing was found")
+        await eyes.see("Sessions", "zebra", "No results")
         assert backend.asked[-1] == "zebra"
 
 

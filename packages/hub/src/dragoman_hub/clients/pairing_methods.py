@@ -64,7 +64,7 @@ class PairingMethods:
     @property
     def _pairings(self) -> Pairings:
         if self._hub.pairings is None:
-            raise ErrorAnswer(-32603, "Internal error: this hub keeps no tokens, so it pairs nobody")
+            raise ErrorAnswer(-32603, "Internal error: this hub has no token file, so it can't pair devices")
         return self._hub.pairings
 
 

@@ -121,7 +121,7 @@ class TokenStore:
         except OSError as error:
             raise LocalMistake(f"{self.path}: cannot be read: {error.strerror}") from None
         if mode & 0o022 and sys.platform != "win32":
-            raise LocalMistake(f"{self.path}: others may write it, so it is not believed: chmod 600 it")
+            raise LocalMistake(f"{self.path}: others may write it, so it is ignored: chmod 600 it")
         try:
             read = decode_json(data, _TokenFile)
         except (msgspec.DecodeError, UnicodeDecodeError):

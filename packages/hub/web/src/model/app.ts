@@ -386,7 +386,7 @@ export class App implements Owner {
   }
 
   private takenBack(id: unknown): void {
-    if (this.questions.delete(String(id))) this.rpc.refuse(id, -32800, "settled elsewhere");
+    if (this.questions.delete(String(id))) this.rpc.refuse(id, -32800, "answered elsewhere");
   }
 
   private sessionChanged(session: SessionInfo | undefined): void {
@@ -440,11 +440,11 @@ export class App implements Owner {
     try {
       const { sessionId, request, askedAt } = asked;
       const answer = await this.rpc.call<{ settled: boolean }>("_dragoman/hub/answer", { sessionId, request, askedAt, result });
-      if (!answer.settled) this.say("Somebody else had answered already.");
+      if (!answer.settled) this.say("Somebody else answered first.");
       return answer.settled;
     } catch (error) {
       this.inbox.set(name, asked);
-      this.say(`The answer was not taken: ${error instanceof Error ? error.message : error}`);
+      this.say(`Your answer was not accepted: ${error instanceof Error ? error.message : error}`);
       return false;
     }
   }

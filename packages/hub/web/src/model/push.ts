@@ -12,10 +12,10 @@ import { recall, remember } from "./memory";
 export function obstacle(): string {
   if (surroundings.isEmbedded) return "This view has no page to close.";
   if (!window.isSecureContext) return "This needs HTTPS, and the page was opened without. “dragoman hub reach” shows ways to it.";
-  if (!("serviceWorker" in navigator)) return "This browser keeps no service worker here; a private window often has none.";
+  if (!("serviceWorker" in navigator)) return "This browser does not allow service workers here. Private windows often don't.";
   if (!("PushManager" in window)) return "This browser has no push messages. On an iPhone or iPad, add the page to the Home Screen and open it from there.";
-  if (!("Notification" in window)) return "This browser shows no notifications.";
-  if (Notification.permission === "denied") return "This browser was told to show nothing from here; its own settings can change that.";
+  if (!("Notification" in window)) return "This browser does not support notifications.";
+  if (Notification.permission === "denied") return "Notifications are blocked. Allow them in your browser's settings.";
   return "";
 }
 
@@ -25,7 +25,7 @@ export function isPushOn(): boolean {
 
 /** Why a notification can have no buttons here; empty if it can. */
 export function buttonObstacle(): string {
-  return ((Notification as any).maxActions ?? 0) > 1 ? "" : "This browser shows no buttons in notifications."; // of Chromium alone, so far
+  return ((Notification as any).maxActions ?? 0) > 1 ? "" : "This browser does not show buttons in notifications."; // of Chromium alone, so far
 }
 
 export function hasButtons(): boolean {

@@ -20,7 +20,7 @@ const STEERED = "steer-";
 /** Between a prompt and what was said later, where both are sent as one: many agents join texts. */
 const SEPARATOR: ContentBlock = { type: "text", text: "\n\n" };
 
-export const DOUBT = "The connection was lost before the agent answered: nobody knows whether it has this.";
+export const DOUBT = "The connection broke before the agent confirmed this message. The agent may or may not have it.";
 
 /** A prompt, or a message into a turn, that the hub is not known to have. */
 export interface Sending {

@@ -11,7 +11,7 @@ import { commandView, fileDiff, jsonView, placeRow } from "./tool";
 export function actParts(act: ShownAct, viewpoint: Viewpoint): Node[] {
   const texts = (label: string, found: string[] = []): HTMLElement[] => found.map((text) => jsonView(label, text, "exact"));
   return [
-    act.title && el("p", "quoted", "The agent calls it “", shown(act.title, "exact line"), "”"),
+    act.title && el("p", "quoted", "The agent's title: “", shown(act.title, "exact line"), "”"),
     act.command && commandView(act.command, act.folder ?? "", viewpoint),
     ...(act.doubts?.filter((doubt) => !act.why?.includes(doubt)).map((doubt) => el("p", "quoted", "Take care: ", shown(doubt, "exact line"))) ?? []),
     ...texts("Variable", act.variables),
@@ -24,7 +24,7 @@ export function actParts(act: ShownAct, viewpoint: Viewpoint): Node[] {
 }
 
 function changeView({ path, old, new: text, patch, everywhere }: ShownChange, viewpoint: Viewpoint): HTMLElement {
-  if (text === undefined) return jsonView(shortPath(path, viewpoint), patch ?? "Its new content is not known.", "exact");
+  if (text === undefined) return jsonView(shortPath(path, viewpoint), patch ?? "The new content is unknown.", "exact");
   const made = fileDiff(path, old ?? "", text, old === undefined, viewpoint);
   if (everywhere) made.append("Everywhere in the file.");
   return made;

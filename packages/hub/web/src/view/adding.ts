@@ -135,19 +135,19 @@ export class Adding {
     const all = registry.agents.filter((agent) => !installed.has(agent.name));
     const words = this.pattern.toLowerCase();
     const found = all.filter((agent) => `${agent.name} ${agent.title} ${agent.description}`.toLowerCase().includes(words));
-    const origin = registry.origin ? `the list of ${registry.origin}` : "the list that comes with the hub";
+    const origin = registry.origin ? `the list of ${registry.origin}` : "the hub's built-in list";
     return html`<details class="agent-add addable" ?open=${all.length <= MANY}><summary><h3>Agents that can be added</h3><span class="faint">${all.length}</span></summary><div class="addable-body">
-      <p class="faint">${plain(`By ${origin}, as of ${registry.made}.`, "line")} ${registry.refusal ? nothing : "What will run is shown first."}</p>
+      <p class="faint">${plain(`By ${origin}, as of ${registry.made}.`, "line")} ${registry.refusal ? nothing : "You see what will run before anything is installed."}</p>
       ${registry.refusal ? html`<p class="note warn">${plain(registry.refusal[0].toUpperCase() + registry.refusal.slice(1))}. On that machine: <code>dragoman agents install NAME</code></p>` : nothing}
       ${all.length > MANY ? html`<input type="search" aria-label="Find an agent" placeholder="Find an agent" .value=${this.pattern} @input=${(event: Event) => {
         this.pattern = (event.target as HTMLInputElement).value;
         this.app.changed();
       }} />` : nothing}
-      ${found.length ? html`<ul>${repeat(found, (agent) => agent.name, (agent) => this.row(agent, registry))}</ul>` : html`<p class="faint">${all.length ? "No agent of the list is called so." : registry.refusal ? "" : "All of them are here."}</p>`}</div></details>`;
+      ${found.length ? html`<ul>${repeat(found, (agent) => agent.name, (agent) => this.row(agent, registry))}</ul>` : html`<p class="faint">${all.length ? "No agent matches." : registry.refusal ? "" : "All agents are installed."}</p>`}</div></details>`;
   }
 
   private row(agent: ListedAgent, registry: Registry): TemplateResult {
-    const facts = [`version ${agent.version}`, agent.license ? `licence ${agent.license}` : "licence not said", agent.kind === "binary" ? lastPart(agent.source!) : (agent.source ?? "")].filter(Boolean);
+    const facts = [`version ${agent.version}`, agent.license ? `licence ${agent.license}` : "licence unknown", agent.kind === "binary" ? lastPart(agent.source!) : (agent.source ?? "")].filter(Boolean);
     return html`<li data-listed=${agent.name}>
       <div class="agent-row-head"><strong>${plain(agent.title, "line")}</strong>${agent.name === agent.title ? nothing : html`<span class="chip">${plain(agent.name)}</span>`}
         ${agent.homepage ? html`<button type="button" class="link" data-away=${agent.homepage}>${plain(new URL(agent.homepage).host)}</button>` : nothing}
@@ -164,7 +164,7 @@ export class Adding {
     if (job.state === "running") {
       const last = (job.lines[job.lines.length - 1] ?? "It begins").trim();
       return html`<section class="agent-row job" role="status"><div class="agent-row-head"><span class="dot running"></span><strong>Adding ${name}</strong>
-        <span class="agent-row-acts"><button type="button" class="small danger" @click=${() => void this.act("install/cancel", {}, "It was not cancelled")}>Cancel</button></span></div>
+        <span class="agent-row-acts"><button type="button" class="small danger" @click=${() => void this.act("install/cancel", {}, "Cancelling failed")}>Cancel</button></span></div>
         <p class="faint">${plain(last, "exact line")}</p></section>`;
     }
     const [first, ...more] = job.failure.split("\n");
@@ -198,7 +198,7 @@ export class Adding {
   }
 
   private remove(name: string): void {
-    confirm(`Remove ${name}?`, "Its files are removed from the hub's machine, with all its versions. What was said in its sessions stays, and they cannot go on without it.", "Remove", () => {
+    confirm(`Remove ${name}?`, "This removes all its versions from the hub's machine. Its sessions stay readable, but can't continue without it.", "Remove", () => {
       void this.act("uninstall", { agent: name }, `${name} was not removed`).then(this.again);
     });
   }

@@ -90,7 +90,7 @@ export class BoardView {
 
   private welcome(): TemplateResult {
     return html`<div class="empty"><img src=${surroundings.icon} alt="" width="72" height="72" /><p class="empty-title">No session yet</p>
-      <p class="faint">Sessions of all your agents stand here, by what they need: you, time, or nothing any more.</p>
+      <p class="faint">Sessions of all your agents appear here: those that need you, those that run, and those that are done.</p>
       ${this.app.may("prompt") ? html`<button type="button" class="choice allow_once" @click=${this.startNew}>New session</button>` : nothing}</div>`;
   }
 

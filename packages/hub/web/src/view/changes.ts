@@ -18,9 +18,9 @@ export function showChanges(app: App, open: Conversation): void {
   const draw = (): void => {
     const files = open.changes ?? [];
     const nodes: Node[] = files.map((file) => fileView(app, open, file, draw));
-    if (!files.length && !open.others.length) nodes.push(el("p", "faint", "Nothing is left to look at: all is kept or put back."));
+    if (!files.length && !open.others.length) nodes.push(el("p", "faint", "Nothing left to review: you kept or reverted every change."));
     if (open.others.length) {
-      nodes.push(el("h3", "faint", "Changed meanwhile by others, or nobody knows by whom"));
+      nodes.push(el("h3", "faint", "Changed meanwhile, but not by this session"));
       nodes.push(...open.others.map((file) => foreignView(open, file)));
     }
     nodes.push(...open.changeNotes.map((note) => el("p", "faint", shown(note))));
@@ -77,7 +77,7 @@ function foreignView(open: Conversation, file: FileChange): HTMLElement {
   const whole = parseUnified(file.diff ?? "");
   const name = el("span", "path", shown(within(file.path, open.info?.cwd ?? ""), "exact line"));
   name.title = plain(file.path, "exact line");
-  const who = file.by === "others" ? "by another session" : "by whom is not known";
+  const who = file.by === "others" ? "by another session" : "by somebody unknown";
   const made = el("section", "file foreign", el("div", "file-head", name, el("span", "faint", `${file.kind} ${who}`), tally(whole)));
   made.setAttribute("aria-label", plain(file.path, "exact line"));
   made.append(...whole.map(table));

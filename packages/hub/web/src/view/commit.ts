@@ -126,7 +126,7 @@ class CommitWindow {
     const own = files.filter((file) => file.isOwn);
     const rest = files.filter((file) => !file.isOwn);
     const rows: Node[] = [el("legend", "", "Files"), ...own.map((file) => this.row(file))];
-    if (own.length && rest.length) rows.push(el("p", "faint", "Changed before the last turn, or by others"));
+    if (own.length && rest.length) rows.push(el("p", "faint", "Changed before the last turn, or by somebody else"));
     rows.push(...rest.map((file) => this.row(file)));
     if (files.length > 1) rows.splice(1, 0, this.allRow(files));
     this.list.replaceChildren(...rows);
@@ -159,14 +159,14 @@ class CommitWindow {
   private drawDifference(): void {
     const { diff, isDiffCut } = this.preview!;
     const isOpen = this.difference.open;
-    this.difference.replaceChildren(el("summary", "", "Difference to the last commit"));
+    this.difference.replaceChildren(el("summary", "", "Changes since the last commit"));
     for (const part of diff.split(/^(?=diff --git )/m)) {
       const name = /^(?:\+\+\+ b|--- a)\/(.*)$/m.exec(part.replace("+++ /dev/null", ""))?.[1] ?? part.split("\n")[0];
       const file = el("section", "file", el("div", "file-head", el("span", "path", shown(name.replace(/\t$/, ""), "exact line"))));
       file.append(...parseUnified(part).map((hunk) => diffTable(hunk, "unified")));
       if (part) this.difference.append(file);
     }
-    if (isDiffCut) this.difference.append(el("p", "faint", "The rest is too large to be shown."));
+    if (isDiffCut) this.difference.append(el("p", "faint", "The rest is too large to show."));
     this.difference.open = isOpen;
   }
 

@@ -33,7 +33,7 @@ export class Composer {
   private session = "";
   private picker = el("input");
   private hint = el("p", "faint");
-  private steerButton = button("Steer now", "small", () => this.steer(), "Say it into the running turn (Ctrl Enter)");
+  private steerButton = button("Steer now", "small", () => this.steer(), "Send it into the running turn (Ctrl Enter)");
   private queueButton = button("Queue", "small", () => this.submit(), "It runs after this turn (Enter)");
   /** What can be done with a message while a turn runs. */
   private ways = el("div", "composer-ways", this.hint, this.steerButton, this.queueButton);
@@ -189,7 +189,7 @@ export class Composer {
     if (session === this.session) return this.restore(prompt);
     remember(`draft.${session}`, [textIn(prompt), recall(`draft.${session}`)].filter(Boolean).join("\n"));
     shelves.set(session, [...(shelves.get(session) ?? []), ...attachmentsIn(prompt)]);
-    this.app.say(`A message came back into its session: ${plain(reason)}`);
+    this.app.say(`A message is back in its session's draft: ${plain(reason)}`);
   }
 
   private linkTo(path: string): ContentBlock {

@@ -78,7 +78,7 @@ export function leaving(href: string): void {
 export const KEYS: [string, string][] = [
   ["?", "the list of keys"],
   [",", "settings"],
-  ["Ctrl K", "everything: acts, sessions, agents"],
+  ["Ctrl K", "commands, sessions and agents"],
   ["/ or Ctrl Shift F", "search in all sessions"],
   ["n", "new session"],
   ["b, i, g", "board, inbox, agents"],
@@ -89,7 +89,7 @@ export const KEYS: [string, string][] = [
   ["o", "open a file of this session"],
   ["Shift A", "decide what the chosen session asks; Enter confirms"],
   ["m", "write a message"],
-  ["a", "go to what waits for you"],
+  ["a", "go to the next question"],
   ["1 … 9", "answer the card that has the focus"],
   ["c", "what the last turn changed"],
   ["Home, End", "to the start, to the end of the conversation"],

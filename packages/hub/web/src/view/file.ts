@@ -50,8 +50,8 @@ function draw(body: HTMLElement, answer: FileAnswer, line: number): void {
   const about = el("span", "faint", `${grouped(texts.length)} ${texts.length === 1 ? "line" : "lines"} · ${sizeOf(answer.size)}`);
   const head = el("div", "file-head", path, about, copyButton(() => answer.path));
   const notes: HTMLElement[] = [];
-  if (!answer.isWhole) notes.push(el("p", "faint file-note", `The file is large: lines ${answer.first} to ${answer.first + texts.length - 1} are shown.`));
-  if (answer.isCovered) notes.push(el("p", "faint file-note", "What looks like a secret is covered."));
+  if (!answer.isWhole) notes.push(el("p", "faint file-note", `Large file: showing lines ${answer.first} to ${answer.first + texts.length - 1}.`));
+  if (answer.isCovered) notes.push(el("p", "faint file-note", "Possible secrets are hidden."));
   const lines = el("div", "file-lines");
   lines.tabIndex = 0;
   lines.setAttribute("role", "region");

@@ -38,7 +38,7 @@ export function inbox(hubs: Hubs, startNew: () => void): TemplateResult {
     <h2 id="inbox-title">${waiting.length ? `${waiting.length} ${waiting.length === 1 ? "question is" : "questions are"} waiting for you` : "Inbox"}</h2>
     ${hubNotices(hubs)}
     <div class="cards">${repeat(waiting, nameOf, (asked) => questionCard(hubs.get(asked.hub ?? "") ?? app, asked, false))}</div>
-    ${app.offline.asOf ? html`<p class="faint none">What waits for you is not known without the hub.</p>` : nothing}
+    ${app.offline.asOf ? html`<p class="faint none">Connect to the hub to see what needs you.</p>` : nothing}
     ${waiting.length || !app.loaded ? nothing : empty(hubs, startNew)}
   </section>`;
 }
@@ -56,7 +56,7 @@ export function hubNotice(app: App): TemplateResult | typeof nothing {
   const next = health === "refused" ? "" : health === "offline" && seconds ? `Next try in ${seconds} s.` : "Trying again …";
   const again = (): void => (health === "refused" ? app.connection.start() : app.connection.hurry());
   return html`<div class="hub-notice" role="status" data-hub=${hub.key}><span class="dot failed"></span>
-    <span><strong>${plain(hub.name)}</strong> is not connected: ${plain(app.why)}${/[.!?]$/.test(app.why) ? "" : "."} ${app.loaded ? "What you see of it may be out of date." : ""} ${next}</span>
+    <span><strong>${plain(hub.name)}</strong> is not connected: ${plain(app.why)}${/[.!?]$/.test(app.why) ? "" : "."} ${app.loaded ? "Its sessions may be out of date." : ""} ${next}</span>
     <button type="button" class="small" @click=${again}>Try now</button></div>`;
 }
 

@@ -14,15 +14,15 @@ export function showAddHub(hubs: Hubs, link: string): void {
     return [el("div", "field", name, input, el("p", "faint", hint)), input];
   };
   const [linkRow, linkField] = field("hub-link", "Pairing link or address", "text", "“dragoman hub pair” on the other machine prints a link. An address alone needs a token.");
-  const [tokenRow, tokenField] = field("hub-token", "Token", "password", "Of the other hub; not needed with a link.");
-  const [nameRow, nameField] = field("hub-name", "Name", "text", "How this browser calls it; optional.");
+  const [tokenRow, tokenField] = field("hub-token", "Token", "password", "A token of the other hub; not needed with a pairing link.");
+  const [nameRow, nameField] = field("hub-name", "Name", "text", "The name in this browser; optional.");
   linkField.required = true;
   linkField.value = link;
   const fault = el("p", "fault");
   fault.setAttribute("role", "alert");
   const add = el("button", "choice allow_once", "Add");
   add.type = "submit";
-  const trust = el("p", "faint", "The page comes from this hub, so whoever runs it could use that token. Add only hubs that you would trust it with.");
+  const trust = el("p", "faint", "This page comes from this hub, so its operator could use the other hub's token. Add a hub only if you trust this one with it.");
   const form = el("form", "form", linkRow, tokenRow, nameRow, trust, fault, el("div", "card-actions", add));
   const opened = dialog("Add a hub", form);
   form.addEventListener("submit", (event) => {
@@ -41,14 +41,14 @@ export function showAddHub(hubs: Hubs, link: string): void {
 /** Rejects with what is wrong, for the person. */
 async function enter(hubs: Hubs, text: string, typedToken: string, name: string): Promise<void> {
   const link = parseHubLink(text);
-  if (!link) throw new Error("That is no address: it begins with https://, or http:// on this machine.");
+  if (!link) throw new Error("This is not an address. Use https://…, or http://… on this machine.");
   const { address, code } = link;
-  if (address === location.origin) throw new Error("That is the hub of this page, which is here already.");
+  if (address === location.origin) throw new Error("This is the hub of this page. It is already here.");
   const named = hubs.home.namedHubs.map((hub) => hub.toLowerCase());
   if (!named.includes(address)) {
-    throw new Error(`The hub of this page does not let its page talk to ${address}. Put hubs = ["${address}"] into its configuration, let it read that again, and reload this page.`);
+    throw new Error(`The hub of this page does not allow ${address}. Add hubs = ["${address}"] to its configuration, reload the configuration, and reload this page.`);
   }
-  if (!code && !link.token && !typedToken) throw new Error("Without a pairing link it needs a token of the other hub.");
+  if (!code && !link.token && !typedToken) throw new Error("Enter a pairing link, or a token of the other hub.");
   const token = code ? await pair(code, address) : link.token || typedToken;
   hubs.add(address, token, name);
 }

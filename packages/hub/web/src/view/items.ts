@@ -195,9 +195,9 @@ const LONGEST_ABOUT = 160;
 
 const STOPS: Record<string, string> = {
   cancelled: "Stopped by you",
-  refusal: "The agent declined to go on",
-  max_tokens: "Stopped: the limit of tokens was reached",
-  max_turn_requests: "Stopped: the limit of requests was reached",
+  refusal: "The agent refused to continue",
+  max_tokens: "Stopped: token limit reached",
+  max_turn_requests: "Stopped: request limit reached",
 };
 
 function drawEnd(target: HTMLElement, end: End): void {

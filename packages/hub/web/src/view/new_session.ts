@@ -168,7 +168,7 @@ export function askForSession(app: App, go: (id: string) => void, wantedAgent: s
     cwd = looked?.path ?? cwd;
     if (looked?.exists === false) {
       start.disabled = false;
-      fault.replaceChildren(shown(`There is no folder ${cwd} on the hub's machine that you may use. Type another path, or choose one below.`, "exact line"));
+      fault.replaceChildren(shown(`${cwd} is not a folder on the hub's machine that you may use. Type another path, or choose one below.`, "exact line"));
       return folder.focus();
     }
     app.rpc.call<{ sessionId: string }>("session/new", { cwd, mcpServers: [], _meta: { dragoman: { agent } } }).then(

@@ -72,8 +72,8 @@ class Palette {
   private offer(entries: PaletteEntry[], text: string, chosen = 0): void {
     this.found = [...entries, ...(text ? (this.options.otherwise?.(text) ?? []) : [])];
     this.list.replaceChildren(...this.found.map((entry, at) => this.row(entry, at)));
-    this.status.textContent = this.found.length ? `${this.found.length} found` : "Nothing was found.";
-    if (!this.found.length) this.list.append(el("li", "faint palette-none", "Nothing was found."));
+    this.status.textContent = this.found.length ? `${this.found.length} found` : "No results.";
+    if (!this.found.length) this.list.append(el("li", "faint palette-none", "No results."));
     this.choose(chosen);
   }
 

@@ -50,7 +50,7 @@ export function forgetCards(open: Map<string, Asked>): void {
  */
 export function decide(app: App, sessionId: string): void {
   const asked = [...app.inbox.values()].find((one) => one.sessionId === sessionId);
-  if (!asked) return app.say("That session asks nothing.");
+  if (!asked) return app.say("That session has no open question.");
   const card = questionCard(app, asked, false, "d");
   const opened = dialog("Decide", card);
   opened.classList.add("decision");
@@ -72,7 +72,7 @@ function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: 
   card.dataset.request = asked.request;
   card.dataset.session = identityOf(asked);
   const heading = el("h3", "card-title", shown(title, "exact line"));
-  card.setAttribute("aria-label", `Waits for you: ${plain(title, "exact line")}`);
+  card.setAttribute("aria-label", `Needs you: ${plain(title, "exact line")}`);
   card.append(el("header", "card-head", el("span", "tool-icon", iconNode(kind)), heading));
   if (asked.requester) card.append(el("p", "faint", shown(`${asked.requester}:`, "exact line")));
   if (!inSession) card.append(origin(app, asked, session?.cwd ?? ""));
@@ -116,7 +116,7 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
 }
 
 function watching(): HTMLElement {
-  return el("p", "faint", "Your token may watch, but not answer.");
+  return el("p", "faint", "Your token may watch this session, but not answer questions.");
 }
 
 function elicitation(app: App, asked: Asked, inSession: boolean): HTMLElement {

@@ -94,8 +94,8 @@ class SearchWindow {
   private draw({ found, troubles, missing }: HubSearch, isFirst: boolean): void {
     const words = [...troubles];
     if (missing.length) words.unshift(`Still searching: ${missing.join(", ")} …`);
-    else if (this.query && !found.length && !troubles.length) words.push("Nothing was found.");
-    else if (!found.length && troubles.length < this.hubs.all().length) words.unshift("Nothing else was found.");
+    else if (this.query && !found.length && !troubles.length) words.push("No results.");
+    else if (!found.length && troubles.length < this.hubs.all().length) words.unshift("No other results.");
     this.status.replaceChildren(shown(words.join(" ")));
     if (isFirst) this.list.replaceChildren();
     const known = this.list.childElementCount;

@@ -45,7 +45,7 @@ export function sessionView(app: App, open: Conversation, timeline: Timeline, co
     ${open.state === "failed" ? failed(app, open) : html`<div class="reading">${timeline.element}${timeline.rail.element}</div>`}
     <div class="dock">
       ${lagging(open)} ${familyTree(app, open.id)} ${waiting(app, open)} ${trouble(app, open, acts)} ${changed(open, acts)} ${queue(app, open)}
-      ${app.may("prompt") ? html`${composer.element} ${settings(app, open)}` : html`<p class="watching faint">Your token may watch this session, and say nothing in it.</p>`}
+      ${app.may("prompt") ? html`${composer.element} ${settings(app, open)}` : html`<p class="watching faint">Your token may watch this session, but not write in it.</p>`}
     </div>`;
 }
 
@@ -95,7 +95,7 @@ function waiting(app: App, open: Conversation): TemplateResult | typeof nothing 
 function trouble(app: App, open: Conversation, acts: Acts): TemplateResult | typeof nothing {
   const found = open.fold.turn || !app.may("prompt") ? null : troubleOf(open.fold.items.at(-1), Boolean(open.fold.gone));
   if (!found || (!acts.handOver && !found.isLogin)) return nothing;
-  return html`<div class="trouble-bar" role="group" aria-label="What now"><span>${found.words}</span>
+  return html`<div class="trouble-bar" role="group" aria-label="Next steps"><span>${found.words}</span>
     ${found.isLogin ? html`<a class="small" href="#/agents">Sign in …</a>` : nothing}
     ${acts.handOver ? html`<button type="button" class="small" aria-haspopup="menu" @click=${acts.handOver}>Hand over …</button>` : nothing}</div>`;
 }
@@ -121,12 +121,12 @@ function queue(app: App, open: Conversation): TemplateResult | typeof nothing {
 function queued(app: App, open: Conversation, one: Queued): TemplateResult {
   const withdraw = (): void => {
     const params = { sessionId: open.id, key: one.key };
-    app.rpc.call("_dragoman/hub/queue/withdraw", params).catch((error: Error) => app.say(`It was not withdrawn: ${error.message}`));
+    app.rpc.call("_dragoman/hub/queue/withdraw", params).catch((error: Error) => app.say(`Withdrawing failed: ${error.message}`));
   };
   const edit = (): void => askText("Change what is queued", promptText(one.prompt), "Change", (text) => {
     const rest = one.prompt.filter((block) => block.type !== "text");
     const params = { sessionId: open.id, key: one.key, prompt: [{ type: "text", text }, ...rest] };
-    app.rpc.call("_dragoman/hub/queue/edit", params).catch((error: Error) => app.say(`It was not changed: ${error.message}`));
+    app.rpc.call("_dragoman/hub/queue/edit", params).catch((error: Error) => app.say(`The change failed: ${error.message}`));
   });
   return html`<li><span class="queued-text">${plain(promptText(one.prompt)) || "attachment"}</span><span class="outcome faint" title=${OUTCOMES.queued}>queued</span>
     ${app.may("prompt") ? html`<button type="button" class="small" @click=${edit}>Edit</button>

@@ -16,8 +16,8 @@ export function settingsView(hubs: Hubs): TemplateResult {
   return html`<section class="sheet" aria-labelledby="settings-title">
     <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a><h2 id="settings-title">Settings</h2><span class="faint">of this browser</span></header>
     <div class="sheet-body">
-      ${surroundings.isEmbedded ? nothing : choice(app, "Theme", "As your system has it, or always the same.", THEMES, chosenTheme(), chooseTheme)}
-      ${choice(app, "Density", "How much room everything has.", DENSITIES, chosenDensity(), chooseDensity)}
+      ${surroundings.isEmbedded ? nothing : choice(app, "Theme", "Follow your system, or choose one.", THEMES, chosenTheme(), chooseTheme)}
+      ${choice(app, "Density", "The space between things.", DENSITIES, chosenDensity(), chooseDensity)}
       ${surroundings.isEmbedded ? nothing : html`${notifications(app)}${push(app)}${otherHubs(hubs)}`}
       <section class="setting tall-setting"><div><h3>Keys</h3><p class="faint">Nothing is taken from somebody who writes.</p></div>
         <dl class="keys">${KEYS.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl></section>
@@ -37,7 +37,7 @@ function choice<T extends string>(app: App, title: string, about: string, values
 
 function notifications(app: App): TemplateResult | typeof nothing {
   const isRefused = canNotify() && Notification.permission === "denied";
-  const about = !canNotify() ? "This browser shows none." : isRefused ? "This browser was told to show none from here; its own settings can change that." : "What waits for you, and turns that end, while the page is not looked at.";
+  const about = !canNotify() ? "This browser does not support notifications." : isRefused ? "Notifications are blocked. Allow them in your browser's settings." : "Questions and finished turns, while this page is in the background.";
   return html`<section class="setting"><div><h3>Notifications</h3><p class="faint">${about}</p></div>
     <button type="button" class="small" ?disabled=${!canNotify() || isRefused} aria-pressed=${String(notifying())}
       @click=${() => void switchNotifications().then(() => app.changed())}>${notifying() ? "Switch off" : "Switch on"}</button></section>`;
@@ -47,10 +47,10 @@ function notifications(app: App): TemplateResult | typeof nothing {
 let pushFault = "";
 
 function push(app: App): TemplateResult {
-  const reason = obstacle() || (app.health === "live" ? "" : "The hub cannot be asked now.");
-  const about = reason || pushFault || "Questions and permissions, and turns that end while nobody has the session open. The message names no file and quotes nobody.";
+  const reason = obstacle() || (app.health === "live" ? "" : "The hub is not connected.");
+  const about = reason || pushFault || "Questions, and turns that end while nobody has the session open. Messages contain no file names and no quotes.";
   const isOn = isPushOn();
-  const change = (): void => void switchPush(app.rpc, !isOn).then(() => (pushFault = ""), (error: Error) => (pushFault = `It does not work: ${plain(error.message)}.`)).then(() => app.changed());
+  const change = (): void => void switchPush(app.rpc, !isOn).then(() => (pushFault = ""), (error: Error) => (pushFault = `That failed: ${plain(error.message)}.`)).then(() => app.changed());
   return html`<section class="setting"><div><h3>Also when the page is closed</h3><p class="faint" role="status">${about}</p></div>
     <button type="button" class="small" ?disabled=${Boolean(reason)} aria-pressed=${String(isOn)} @click=${change}>${isOn ? "Switch off" : "Switch on"}</button></section>
     ${isOn && app.may("approve") ? buttons(app) : nothing}`;
@@ -59,8 +59,8 @@ function push(app: App): TemplateResult {
 function buttons(app: App): TemplateResult {
   const isOn = hasButtons();
   const reason = buttonObstacle();
-  const about = reason || "Allow once and Reject, where the rules found nothing grave. They work on a locked screen too, for whoever holds this device.";
-  const change = (): void => void switchButtons(app.rpc, !isOn).catch((error: Error) => app.say(`It does not work: ${plain(error.message)}.`)).then(() => app.changed());
+  const about = reason || "Allow once and Reject, if the rules found no serious risk. Anybody who holds this device can use them, even on a locked screen.";
+  const change = (): void => void switchButtons(app.rpc, !isOn).catch((error: Error) => app.say(`That failed: ${plain(error.message)}.`)).then(() => app.changed());
   return html`<section class="setting"><div><h3>Buttons in notifications</h3><p class="faint">${about}</p></div>
     <button type="button" class="small" ?disabled=${Boolean(reason) || app.health !== "live"} aria-pressed=${String(isOn)} @click=${change}>${isOn ? "Switch off" : "Switch on"}</button></section>`;
 }
@@ -72,7 +72,7 @@ function otherHubs(hubs: Hubs): TemplateResult {
     <span><strong>${plain(app.hub!.name)}</strong> <span class="faint">${plain(app.hub!.address)} · ${HEALTH[app.health]}</span></span>
     <button type="button" class="small danger" @click=${() => hubs.remove(app.key)}>Remove</button></li>`;
   const others = hubs.all().filter((app) => app.hub);
-  return html`<section class="setting ${others.length ? "tall-setting" : ""}"><div><h3>Other hubs</h3><p class="faint">Their sessions and questions stand beside those of this hub. Their tokens are kept in this browser until you sign out.</p></div>
+  return html`<section class="setting ${others.length ? "tall-setting" : ""}"><div><h3>Other hubs</h3><p class="faint">Their sessions and questions appear beside those of this hub. Their tokens stay in this browser until you sign out.</p></div>
     <div class="other-hubs">${others.length ? html`<ul>${others.map(row)}</ul>` : nothing}
       <button type="button" class="small" @click=${() => document.dispatchEvent(new CustomEvent("add-hub"))}>Add a hub</button></div></section>`;
 }

@@ -348,7 +348,7 @@ export class Timeline {
     const seen = this.position === "end" || !this.lastSeen ? -1 : end.lastIndexOf(this.lastSeen);
     if (seen < 0) this.lastSeen = end.at(-1);
     const unseen = seen < 0 ? 0 : end.length - 1 - seen;
-    if (!this.jump.hidden) this.jump.textContent = unseen ? `${unseen} new below` : "To the end";
+    if (!this.jump.hidden) this.jump.textContent = unseen ? `${unseen} new below` : "Jump to the end";
     const { marks } = this.turns;
     this.rail.update(marks, marks.length > 1 ? this.turns.turnOf(this.itemAtTop() ?? items[0]) : undefined);
   }

@@ -161,7 +161,7 @@ export function fileDiff(path: string, before: string, after: string, fresh: boo
   const name = fileLink(path, 0, "path", shown(shortPath(path, viewpoint), "exact line"));
   const head = el("div", "file-head", iconNode(fresh ? "new" : "edit"), name, tally(hunks));
   const made = el("div", "file", head);
-  if (!hunks.length) made.append(el("p", "faint", "No line differs."));
+  if (!hunks.length) made.append(el("p", "faint", "No differences."));
   for (const hunk of hunks) made.append(diffTable(hunk, layoutFor(hunk)));
   return made;
 }

@@ -38,7 +38,7 @@ class TurnSnapshot:
         except (LocalMistake, OSError) as error:
             if not self._has_complained:
                 self._has_complained = True
-                self._tell(f"what changes on disk cannot be told: {error}")
+                self._tell(f"can't tell what changes on disk: {error}")
 
     async def compare(self) -> SnapshotReview | None:
         if self._snapshot is None:
@@ -46,7 +46,7 @@ class TurnSnapshot:
         try:
             changes = await self._snapshot.compare()
         except (LocalMistake, OSError) as error:
-            self._tell(f"what has changed on disk cannot be told: {error}")
+            self._tell(f"can't tell what changed on disk: {error}")
             return None
         return SnapshotReview(changes, [change for change in changes.files if not is_our_file(change.path)])
 

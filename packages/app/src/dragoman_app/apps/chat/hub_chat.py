@@ -23,7 +23,7 @@ from dragoman_app.tui.ports import ChangeReview, FileText, ReviewedFile, Updates
 
 MOST_FILES = 8
 
-_WORDS = {"died": "the connection to the hub broke", "resumed": "connected again; the session goes on"}
+_WORDS = {"died": "the connection to the hub broke", "resumed": "connected again"}
 
 
 class HubChat(LocalChat):
@@ -120,7 +120,7 @@ class HubChat(LocalChat):
         files = [_file(file) for file in _list_in(answer, "files") if isinstance(file, dict)]
         other_paths = [_file(path).path for path in _list_in(answer, "others") if isinstance(path, dict)]
         notes = [note for note in _list_in(answer, "notes") if isinstance(note, str)]
-        notes += [f"{path}: changed meanwhile by others, or nobody knows by whom" for path in other_paths]
+        notes += [f"{path}: changed meanwhile, but not by this session" for path in other_paths]
         return HubReview(self._hub, self.session.id, files, notes) if files else None
 
 

@@ -157,7 +157,7 @@ class LocalChat:
             self._session = await agent.load_session(session_id, cwd=self.cwd)
         else:
             await self._make(agent)
-            self._note("This agent cannot go on with a stored session: what you see above, it does not know.")
+            self._note("This agent can't resume stored sessions. It does not know the conversation above.")
 
     async def _make(self, agent: SupervisedAgent) -> None:
         with self.local.lending(cwd=self.cwd, info=agent.info) as lent:

@@ -57,7 +57,7 @@ class GatewayRules(LocalRules, frozen=True, kw_only=True):
     """What was said about permissions and limits on the command line."""
 
     silence: float | None = None
-    """Seconds without any sign of the agent within a turn."""
+    """Seconds without a sign of life from the agent during a turn."""
     most_sessions: int = MOST_SESSIONS
     choices: frozenset[str] = frozenset()
     """What a caller may choose beside the model: `mode=plan`, or `mode` for every value of it."""

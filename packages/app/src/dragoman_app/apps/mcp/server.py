@@ -154,7 +154,7 @@ class McpServer:
     async def _prompt(self, arguments: object, meta: object, request_id: Id) -> dict[str, object]:
         wish = _read_arguments(arguments, PromptArguments)
         if not wish.text.strip():
-            raise UsageMistake("`text` is empty", "say what the agent shall do")
+            raise UsageMistake("`text` is empty", "say what the agent should do")
         session = await self._session_for(wish, request_id)
         if session.is_busy:
             raise SessionBusy("a turn is running in this session; wait for it, or call `cancel`")

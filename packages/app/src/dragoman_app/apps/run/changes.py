@@ -89,7 +89,7 @@ async def look_before(
             return await WholeSnapshot.take(roots)
         return await take_snapshot(roots, settings=SETTINGS, start=start)
     except (LocalMistake, OSError) as error:
-        reporter.note(f"what will change on disk cannot be told: {error}", level="warning")
+        reporter.note(f"can't tell what will change on disk: {error}", level="warning")
         return None
 
 
@@ -135,11 +135,11 @@ async def tell_changes(
     try:
         changes = await snapshot.compare()
     except (LocalMistake, OSError) as error:
-        reporter.note(f"what has changed on disk cannot be told: {error}", level="warning")
+        reporter.note(f"can't tell what changed on disk: {error}", level="warning")
         return ChangesReport(unasked=None)
     files = [change for change in changes.files if not is_our_file(change.path)]
     if what == "ask" and files and not is_attended:
-        reporter.note("nobody is there to be asked about the changes; they are kept", level="warning")
+        reporter.note("this is not a terminal, so the changes are kept without asking", level="warning")
         what = "keep"
     unwanted_changes = in_revert_order(await _ask_unwanted(files, what))
     reverted_paths = [change.path for change in unwanted_changes if await _revert(changes, change, reporter)]

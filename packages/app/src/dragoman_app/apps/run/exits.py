@@ -19,14 +19,14 @@ class ExitStatus(NamedTuple):
 
 EXITS: Final[dict[str, ExitStatus]] = {
     "end_turn": ExitStatus(0, "the agent ended its turn"),
-    "failed": ExitStatus(1, "something of ours failed; standard error says what"),
+    "failed": ExitStatus(1, "Dragoman itself failed; see standard error"),
     "usage": ExitStatus(
         2, "the command line or a file that it names makes no sense, or the agent cannot do it"
     ),
     "max_tokens": ExitStatus(3, "the turn reached its limit of tokens"),
     "max_turn_requests": ExitStatus(4, "the turn reached its limit of model requests"),
-    "refusal": ExitStatus(5, "the agent refuses to go on"),
-    "question_open": ExitStatus(6, "the agent asked a question that nobody was there to answer"),
+    "refusal": ExitStatus(5, "the agent refused to continue"),
+    "question_open": ExitStatus(6, "the agent asked a question, and there was no terminal to answer it in"),
     "permission_denied": ExitStatus(
         7, "the last thing that the agent wanted to do was denied by the policy, or allowed and then refused"
     ),
@@ -42,7 +42,7 @@ EXITS: Final[dict[str, ExitStatus]] = {
     "timeout": ExitStatus(124, "a deadline passed"),
     "not_started": ExitStatus(127, "the agent could not be started"),
     "cancelled": ExitStatus(130, "the turn was cancelled, by Ctrl-C or by the agent"),
-    "output_closed": ExitStatus(141, "nobody reads standard output any more"),
+    "output_closed": ExitStatus(141, "standard output was closed"),
     "terminated": ExitStatus(143, "we were asked to end (SIGTERM, SIGHUP)"),
 }
 

@@ -23,7 +23,7 @@ ALONE = 60.0
 """Seconds for a login that nobody watches: it has a key or it never ends."""
 
 
-LOGIN = "waiting for you to log in (Ctrl-C gives up)"
+LOGIN = "waiting for you to log in (Ctrl-C cancels)"
 
 
 class StartAgain(Exception):

@@ -100,9 +100,9 @@ def outcome_of_changes(outcome: RunOutcome, changes: ChangesReport, *, is_strict
         return outcome
     return RunOutcome(
         name="unasked_changes",
-        message="what changed on disk cannot be told"
+        message="can't tell what changed on disk"
         if changes.unasked is None
-        else f"nobody was asked about {len(changes.unasked)} of the changes on disk",
+        else f"{len(changes.unasked)} files changed without approval",
         next_step="choose a mode of the agent that asks (--mode), or put the changes back (--changes revert)",
         result=outcome.result,
     )

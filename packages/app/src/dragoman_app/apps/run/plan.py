@@ -200,5 +200,5 @@ def _folder(path: str) -> str:
 def _pair(text: str) -> tuple[str, str]:
     key, is_set, value = text.partition("=")
     if not key or not is_set:
-        raise UsageMistake(f"--set takes KEY=VALUE, not {text!r}", "say which value it shall have")
+        raise UsageMistake(f"--set takes KEY=VALUE, not {text!r}", "use KEY=VALUE")
     return key, value

@@ -25,7 +25,7 @@ def read_prompt(words: Sequence[str], prompt_file: str | None) -> str:
         parts.append(_read_stdin(asked_for=wants_stdin))
     text = "\n\n".join(part.strip("\n") for part in parts if part.strip())
     if not text:
-        raise UsageMistake("the prompt is empty", 'say what the agent shall do: dragoman run "…"')
+        raise UsageMistake("the prompt is empty", 'say what the agent should do: dragoman run "…"')
     if not is_text(text):
         raise UsageMistake("the prompt is not UTF-8 text", "convert it first")
     return text

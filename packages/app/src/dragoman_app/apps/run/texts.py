@@ -236,7 +236,7 @@ class TextView:
         if not event.unasked:
             return ""
         denied_paths = {file.path for file in event.files if file.decision == "denied"}
-        heading = f"Nobody was asked about {len(event.unasked)} changed files:"
+        heading = f"{len(event.unasked)} files changed without approval:"
         out = [self.paint.bold(heading) + "\n"]
         out += [
             f"  {sanitize_line(path)}{' (it was denied)' if path in denied_paths else ''}\n"

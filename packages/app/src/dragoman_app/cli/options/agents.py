@@ -77,7 +77,9 @@ def add_agents_show(parser: Parser) -> None:
 def add_agents_import(parser: Parser) -> None:
     parser.add_argument("product", choices=("zed", "jetbrains", "acpx"), metavar="zed|jetbrains|acpx")
     parser.add_argument("file", metavar="FILE", nargs="?", help="its file, if it is not in its usual place")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be taken, and write nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be imported and write nothing"
+    )
     _add_replace(parser)
     add_json(parser, default=argparse.SUPPRESS, instead_of="a table")
 
@@ -90,7 +92,11 @@ def add_agents_add(parser: Parser) -> None:
         "--env", metavar="NAME=VALUE", action="append", default=[], help="a variable to set for it"
     )
     parser.add_argument(
-        "--allow", metavar="NAME", action="append", default=[], help="a variable of ours that it may see"
+        "--allow",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a variable of your environment that the agent may see",
     )
     parser.add_argument("--title", default="", help="what to show beside the name")
     add_in(parser)
@@ -133,7 +139,7 @@ def add_agents_registry(parser: Parser) -> None:
 
 def add_agents_registry_refresh(parser: Parser) -> None:
     parser.add_argument("source", metavar="FILE|ADDRESS", help="a registry.json: a file or an https address")
-    parser.add_argument("--dry-run", action="store_true", help="say what would change, and write nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the changes and write nothing")
     add_json(parser, default=argparse.SUPPRESS)
 
 
@@ -167,7 +173,7 @@ def _add_install(parser: argparse.ArgumentParser) -> None:
 
 def _add_consent(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the plan and change nothing")
     add_json(parser, default=argparse.SUPPRESS)
 
 

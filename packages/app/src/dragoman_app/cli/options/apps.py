@@ -25,9 +25,7 @@ from dragoman_app.cli.parser import Parser
 
 def add_run(parser: Parser) -> None:
     parser.epilog = f"{parser.epilog}{table()}"
-    parser.add_argument(
-        "words", nargs="*", metavar="PROMPT", help="what the agent is told; - is standard input"
-    )
+    parser.add_argument("words", nargs="*", metavar="PROMPT", help="the prompt; - reads standard input")
     parser.add_argument("--prompt-file", metavar="FILE", help="more of the prompt, as UTF-8 text")
     parser.add_argument("--file", action="append", default=[], metavar="FILE", help="attach a file")
     parser.add_argument("--image", action="append", default=[], metavar="FILE", help="attach a picture")
@@ -72,12 +70,12 @@ def _add_session(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--add-dir", action="append", default=[], metavar="DIR", help="one more folder")
     group.add_argument("--mcp", action="append", default=[], metavar="FILE", help="MCP servers, as JSON")
     which = group.add_mutually_exclusive_group()
-    which.add_argument("--session", metavar="ID", help="go on with this session")
+    which.add_argument("--session", metavar="ID", help="continue this session")
     which.add_argument(
         "--continue",
         action="store_true",
         dest="continue_",
-        help="go on with the last session of this agent in this folder",
+        help="continue the last session of this agent in this folder",
     )
     group.add_argument(
         "--continue-with",
@@ -104,12 +102,12 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
         "--changes",
         choices=("keep", "revert", "ask"),
         default="keep",
-        help="what becomes of changed files at the end (keep)",
+        help="what happens to changed files at the end (keep)",
     )
     group.add_argument(
         "--strict",
         action="store_true",
-        help="end with status 12 if files changed that nobody was asked about",
+        help="end with status 12 if files changed without approval",
     )
 
 
@@ -124,12 +122,12 @@ def add_chat(parser: Parser) -> None:
     add_in(parser)
     parser.add_argument("--cwd", metavar="DIR", help="the working folder (the current one)")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--resume", metavar="ID", help="go on with this session; `last` is the latest")
+    which.add_argument("--resume", metavar="ID", help="continue this session; `last` is the latest")
     which.add_argument(
         "--continue",
         action="store_true",
         dest="continue_",
-        help="go on with the last session of this agent in this folder",
+        help="continue the last session of this agent in this folder",
     )
     hub = parser.add_argument_group("through a hub")
     hub.add_argument("--hub", metavar="URL", help="ws://, wss://, http:// or https://; several with commas")
@@ -169,7 +167,7 @@ def add_mcp(parser: Parser) -> None:
     network = parser.add_argument_group("over HTTP")
     network.add_argument("--http", action="store_true", help="listen for clients, at /mcp")
     add_listener(network)
-    network.add_argument("--no-token", action="store_true", help="let anybody on this machine in")
+    network.add_argument("--no-token", action="store_true", help="let everybody on this machine connect")
     network.add_argument(
         "--max-connections", metavar="N", type=parse_count, help=f"clients at once ({MOST_CLIENTS})"
     )

@@ -56,8 +56,8 @@ def add_check_client(parser: Parser) -> None:
 
 
 def add_check_stand_in(parser: Parser) -> None:
-    parser.add_argument("--record", metavar="FILE", required=True, help="where to write what is said")
-    parser.add_argument("--profile", metavar="NAME", default="full", help="whom to play (full)")
+    parser.add_argument("--record", metavar="FILE", required=True, help="where to write the conversation")
+    parser.add_argument("--profile", metavar="NAME", default="full", help="the agent to play (full)")
     parser.add_argument("--timeout", metavar="S", type=float, default=10.0, help="for any answer (10)")
     parser.add_argument("--people", metavar="S", type=float, default=600.0, help="for a person's (600)")
 

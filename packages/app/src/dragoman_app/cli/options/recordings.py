@@ -51,7 +51,7 @@ def add_sessions_handover(parser: Parser) -> None:
     _add_journal(parser)
     parser.add_argument("id", metavar="ID")
     parser.add_argument("--agent", metavar="AGENT", help="who goes on")
-    parser.add_argument("--prompt", metavar="TEXT", default="", help="what it is told first")
+    parser.add_argument("--prompt", metavar="TEXT", default="", help="the first prompt")
     parser.add_argument("--brief", action="store_true", help="show what it would be told, and start nothing")
     parser.add_argument("--hub", metavar="URL", nargs="?", const="", help="a session of a hub (this user's)")
     parser.add_argument("--token-file", metavar="FILE", help="a file that holds the hub's token")

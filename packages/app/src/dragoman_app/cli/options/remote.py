@@ -39,7 +39,7 @@ def add_ssh(parser: Parser) -> None:
     there.add_argument(
         "--approve",
         choices=("all", "reads", "none"),
-        help="ask nobody: what is allowed where no rule says anything",
+        help="never ask: what to allow if no rule matches",
     )
     way = parser.add_argument_group("the way there")
     way.add_argument(
@@ -53,8 +53,12 @@ def add_ssh(parser: Parser) -> None:
         "--no-sharing", action="store_true", help="open a connection of its own, and leave none open"
     )
     rest = parser.add_argument_group("without an agent")
-    rest.add_argument("--status", action="store_true", help="say what of ours is there (the default)")
     rest.add_argument(
-        "--remove", action="store_true", help="end every agent of ours there, and remove what we brought"
+        "--status", action="store_true", help="show what Dragoman has installed there (the default)"
+    )
+    rest.add_argument(
+        "--remove",
+        action="store_true",
+        help="end all agents that Dragoman started there, and remove its files",
     )
     add_json(rest)

@@ -46,7 +46,7 @@ def add_hub_install(parser: Parser) -> None:
 
 
 def add_hub_uninstall(parser: Parser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the plan and change nothing")
 
 
 def add_editors_install(parser: Parser) -> None:

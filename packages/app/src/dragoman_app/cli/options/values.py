@@ -116,7 +116,7 @@ def add_silence(group: argparse._ActionsContainer) -> None:
         type=seconds(),
         default=SILENCE_SECONDS,
         metavar="SECONDS",
-        help=f"without any sign of the agent within a turn ({SILENCE_SECONDS:g}; 0 for no limit)",
+        help=f"without a sign of life from the agent during a turn ({SILENCE_SECONDS:g}; 0 for no limit)",
     )
 
 
@@ -133,13 +133,13 @@ def add_rules(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--approve",
         choices=("all", "reads", "none"),
-        help="what is allowed without asking (reads, where nobody can be asked)",
+        help="what to allow without asking (reads, if there is nobody to ask)",
     )
     group.add_argument("--policy", metavar="FILE", help="the rules, as TOML (see `dragoman policy`)")
     group.add_argument(
         "--shell-lines",
         action="store_true",
-        help="let a shell run what an agent asks for as one line of shell, if it is allowed (else refused)",
+        help="run lines of shell that agents send as one text, if they are allowed (otherwise refuse them)",
     )
     add_sandbox(
         group,

@@ -83,7 +83,7 @@ def _hint(conversation: ChatConversation) -> str:
         case "dead" | "failed":
             return "F5 starts it again"
         case "idle" if conversation.queue and conversation.is_held:
-            return "enter sends what waits"
+            return "enter sends your queued text"
         case "idle" if conversation.review is not None:
             return "ctrl+g reviews changes"
         case "idle":

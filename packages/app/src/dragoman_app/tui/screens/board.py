@@ -1,4 +1,4 @@
-"""The board: all sessions by what they need, with their last line, time and cost, as they go.
+"""The board: all sessions by state, with their last line, time and cost, as they go.
 
 A question is answered from here in two steps: `A` shows all of it, and a key of its dialog answers.
 """
@@ -108,7 +108,7 @@ class BoardScreen(Dialog[ChatRequest]):
         elif sessions or not self._has_loaded:
             self._say("")
         else:
-            self._say("There are no sessions yet: n begins one.")
+            self._say("No sessions yet. Press n to start one.")
         cost = total_cost(sessions)
         dialog = self.query_one(".dialog")
         dialog.border_title = Content(f"Board · {cut(sanitize_line(cost), 40)}" if cost else "Board")

@@ -252,7 +252,7 @@ class ChatScreen(Screen[None]):
             self._start_task(self.hand_over(handover[1] or ""))
         elif self.conversation.state in ("failed",):
             self.app.notify(
-                "There is no agent to talk to: F5 tries again, Ctrl+O opens another session.", markup=False
+                "No agent is connected. F5 tries again, Ctrl+O opens another session.", markup=False
             )
             return
         elif not self.conversation.submit(text):
@@ -270,7 +270,9 @@ class ChatScreen(Screen[None]):
         """Go on with another agent, which is told of what was said."""
         if not agent:
             names = ", ".join(choice.name for choice in await self.backend.agents())
-            self.transcript.note(f"Who goes on? /handover NAME, of {sanitize_line(names)}.", "warning")
+            self.transcript.note(
+                f"Choose the next agent: /handover NAME, one of {sanitize_line(names)}.", "warning"
+            )
             return
         if self.conversation.is_busy:
             self.app.notify("A turn runs: Esc stops it, then hand over.", markup=False)
@@ -282,7 +284,7 @@ class ChatScreen(Screen[None]):
             self.transcript.note(f"Not handed over: {error}", "error")
             return
         await self.open(request)
-        self.transcript.note(f"{sanitize_line(agent)} goes on, and is told of it with your next prompt.")
+        self.transcript.note(f"{sanitize_line(agent)} takes over and gets a summary with your next prompt.")
 
     def _said_before(self) -> Sequence[str]:
         return self.transcript.prompts
@@ -460,7 +462,7 @@ class ChatScreen(Screen[None]):
         try:
             return await self.conversation.earlier()
         except DragomanError as error:
-            self.transcript.note(f"What was said earlier cannot be read: {error}", "warning")
+            self.transcript.note(f"Earlier messages can't be read: {error}", "warning")
             return False
 
     def action_edge(self, side: int) -> None:

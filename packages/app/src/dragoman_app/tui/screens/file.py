@@ -39,7 +39,7 @@ class FileScreen(Dialog[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
         ("q", "leave", "Close"),
         ("g", "edge(-1)", "To the beginning"),
-        ("G", "edge(1)", "To the end"),
+        ("G", "edge(1)", "Jump to the end"),
         ("slash", "find", "Search"),
         ("n", "next(1)", "The next"),
         ("N", "next(-1)", "The one before"),
@@ -72,7 +72,7 @@ class FileScreen(Dialog[bool]):
             last = self.file.first + len(self._lines) - 1
             notes.append(f"The file is large: these are lines {self.file.first:,} to {last:,}.")
         if self.file.is_covered:
-            notes.append("What looks like a secret is covered.")
+            notes.append("Possible secrets are hidden.")
         return " ".join(notes)
 
     def on_mount(self) -> None:

@@ -45,9 +45,9 @@ class SessionsScreen(Dialog[ChatRequest]):
     def compose(self) -> ComposeResult:
         dialog = Vertical(classes="dialog")
         dialog.border_title = "Sessions"
-        dialog.border_subtitle = "type to search · enter goes on · esc closes"
+        dialog.border_subtitle = "type to search · enter opens · esc closes"
         with dialog:
-            placeholder = "words that were said"
+            placeholder = "text of messages"
             yield Input(self._words, id="words", placeholder=placeholder, compact=True, select_on_focus=False)
             yield Static("", classes="quiet", id="about", markup=False)
             yield OptionList(id="rows", markup=False, compact=True)
@@ -69,7 +69,7 @@ class SessionsScreen(Dialog[ChatRequest]):
             self._say(str(error))
             self._rows = ()
         else:
-            self._say("" if self._rows else "Nothing was found." if words else "Nothing is recorded yet.")
+            self._say("" if self._rows else "No results." if words else "Nothing is recorded yet.")
         rows = self.query_one("#rows", OptionList)
         width = max(20, rows.scrollable_content_region.width or self.app.size.width - 8)
         rows.clear_options()

@@ -65,7 +65,7 @@ class TranscriptView(ScrollView, can_focus=True):
         ("o", "open", "Open"),
         ("f", "files", "Files that it names"),
         ("g", "edge(-1)", "To the beginning"),
-        ("G", "edge(1)", "To the end"),
+        ("G", "edge(1)", "Jump to the end"),
         ("slash", "screen.find", "Search"),
         ("b", "app.board", "Board"),
     ]
@@ -386,7 +386,7 @@ class TranscriptView(ScrollView, can_focus=True):
         at = bisect_right(self._tops, y) - 1
         if not 0 <= at < len(self._drawn_entries):
             is_middle = not self._drawn_entries and y == self.size.height // 2
-            return plain("Nothing has been said yet.".center(self._room), "dim") if is_middle else Content("")
+            return plain("No messages yet.".center(self._room), "dim") if is_middle else Content("")
         drawing, row = self._drawn_entries[at], y - self._tops[at]
         if drawing.entry is self.cursor and row == drawing.gap:
             return drawing.lines[row].stylize("reverse", 0, 1)

@@ -12,7 +12,7 @@ Import from the modules:
     desk                `LocalDesk(rules, agent=, roots=, user=)`: all of this for one agent, or one session
     permission_prompt   `Asker`, and the prompt that it shows; `terminal` has one
     audit               `AuditLog`
-    remembered_rules    `RememberedRules`: answers that were given for good
+    remembered_rules    `RememberedRules`: your remembered answers
     elicitation         `ElicitationService(answers=, asker=)`: `service.elicit` for `Client.elicit`
     login               `plan_login(auth_methods, environ, tty)`: what to try when an agent wants a login
 

@@ -175,7 +175,7 @@ class TerminalAsker(_TerminalTalk):
                     return None
                 if reply.isdecimal() and len(reply) < 7 and 1 <= int(reply) <= len(question.options):
                     return question.options[int(reply) - 1].option_id
-                self._write("That is none of them. ")
+                self._write("Choose one of the numbers. ")
 
 
 def _menu(options: tuple[v1.PermissionOption, ...]) -> str:

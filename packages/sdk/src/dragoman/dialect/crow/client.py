@@ -175,7 +175,7 @@ class CrowClient(Edge):
         return [("inside", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
 
     def _on_withdrawal(self, request_id: Json) -> list[Out]:
-        """A question is settled elsewhere. The client is told in the word that it would have used."""
+        """A question is answered elsewhere. The client is told in the word that it would have used."""
         questions = self._questions.withdraw(request_id)
         outs: list[Out] = [
             _cancel_question(question_of_id)
