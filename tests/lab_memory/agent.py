@@ -13,6 +13,7 @@ tool call that announces it, as agents do that edit in their own process.
     {"do": "review", "paths": […]}                                it reads, and talks
     {"do": "silent", "act": {…}}                                  an edit that nothing announces
     {"do": "wait", "seconds": …}, {"do": "mark", "path": …}, {"do": "until", "path": …}   for who watches
+    {"do": "note", "path": …}                                     the number of its process
 """
 
 from __future__ import annotations
@@ -136,6 +137,8 @@ class Turn:
                 time.sleep(step["seconds"])
             case "mark":
                 Path(step["path"]).touch()
+            case "note":
+                Path(step["path"]).write_text(str(os.getpid()), encoding="utf-8")
             case "until":
                 while not os.path.exists(step["path"]):
                     time.sleep(0.01)

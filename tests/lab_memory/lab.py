@@ -20,6 +20,11 @@ from tests.lab_memory.stage import Entry, Stage
 from tests.lab_memory.world import OLD, World
 
 Say = Callable[[str], None]
+Act = Callable[[], None]
+
+
+def _nothing() -> None:
+    """What most worlds have in addition."""
 
 
 class LabBroken(AssertionError):
@@ -42,9 +47,12 @@ class Lab:
     seconds: float = 0.0
     _commits: dict[str, str] = field(default_factory=dict)
 
-    def play(self) -> None:
-        """All rounds of the world."""
+    def play(self, *, before: Act = _nothing, amid: Act = _nothing) -> None:
+        """All rounds of the world. `before` and `amid` are acts of a person: ahead of the first turn, and
+        behind half of them.
+        """
         self.stage.begin(self.world.start)
+        before()
         self.stage.git("branch", "colleague")
         begin = time.perf_counter()
         for place, turn_round in enumerate(self.world.rounds):
@@ -57,6 +65,8 @@ class Lab:
             self._commit(turn_round.commits[1])
             for step in turn_round.people:
                 self.stage.do(step)
+            if place == len(self.world.rounds) // 2:
+                amid()
             self._commit(turn_round.commits[2])
             if place % 50 == 49:
                 self.say(f"{place + 1} turns in {time.perf_counter() - begin:.0f} s")
