@@ -84,6 +84,8 @@ class Turn:
         path = f"{HERE}/{step['path']}"
         content = self.diff(step["path"], step["shown"])
         call = self.announce("edit", f"Edit {step['path']}", locations=[{"path": path}], content=content)
+        if os.path.exists(path):  # a client refuses to overwrite what has changed since it was read
+            self.ask("fs/read_text_file", {"path": path})
         self.ask("fs/write_text_file", {"path": path, "content": step["text"]})
         self.complete(call)
 

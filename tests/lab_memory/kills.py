@@ -103,9 +103,11 @@ class Kills:
         delay = self._chance.between(0, 1000) / 1000
         with suppress(subprocess.TimeoutExpired):
             run.wait(delay)
-        self.counts["killed" if run.poll() is None else "ended before"] += 1
+        was_running = run.poll() is None
+        self.counts["killed" if was_running else "ended before"] += 1
         run.kill()
-        run.wait()
+        if run.wait() and not was_running:
+            self.failures.append(f"{prompt!r} ended with status {run.returncode} before it was killed")
         self._await_agent(note)
 
     def _await_agent(self, note: Path) -> None:

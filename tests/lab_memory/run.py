@@ -135,8 +135,8 @@ def examination(world: World, stage: Stage, root: Path) -> list[str]:
     lab.failures += compare(stage, lab.reference, say)
     lab.upheave()
     print(HEAD)
-    for control, figures in lab.tables:
-        print(*(row.row() for row in (control, figures) if row is not None), sep="\n")
+    for controls, figures in lab.tables:
+        print(*(row.row() for row in (*controls, figures) if row is not None), sep="\n")
     for _, figures in lab.tables:
         for example in figures.examples if figures is not None else ():
             print(f"  {example}")

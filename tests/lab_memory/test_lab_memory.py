@@ -44,8 +44,10 @@ def test_what_the_model_says_is_what_real_turns_leave_on_disk(stage: Stage) -> N
     lab.play()
     assert stage.differences(world.before) == []
     lab.ask("before", all_rows(world.before), least=0.99)
-    control, figures = lab.tables[0]
+    (control, careful), figures = lab.tables[0]
     assert 0 < control.right < 1
+    assert control.right < careful.right
+    assert control.stolen > careful.stolen
     if figures is None:
         pytest.skip("there is no `dragoman blame` yet, whose answers are judged here")
     assert goals(figures, least=0.99) == [], figures.examples
