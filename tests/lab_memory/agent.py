@@ -13,6 +13,7 @@ tool call that announces it, as agents do that edit in their own process.
     {"do": "review", "paths": […]}                                it reads, and talks
     {"do": "silent", "act": {…}}                                  an edit that nothing announces
     {"do": "wait", "seconds": …}, {"do": "mark", "path": …}, {"do": "until", "path": …}   for who watches
+    {"do": "note", "path": …}                                     the number of its process
 """
 
 from __future__ import annotations
@@ -83,6 +84,8 @@ class Turn:
         path = f"{HERE}/{step['path']}"
         content = self.diff(step["path"], step["shown"])
         call = self.announce("edit", f"Edit {step['path']}", locations=[{"path": path}], content=content)
+        if os.path.exists(path):  # a client refuses to overwrite what has changed since it was read
+            self.ask("fs/read_text_file", {"path": path})
         self.ask("fs/write_text_file", {"path": path, "content": step["text"]})
         self.complete(call)
 
@@ -136,6 +139,8 @@ class Turn:
                 time.sleep(step["seconds"])
             case "mark":
                 Path(step["path"]).touch()
+            case "note":
+                Path(step["path"]).write_text(str(os.getpid()), encoding="utf-8")
             case "until":
                 while not os.path.exists(step["path"]):
                     time.sleep(0.01)

@@ -37,9 +37,12 @@ LONG = 20
 
 
 class TranscriptBlame:
-    """Answers by the text of a line: calls for its file come first, then long lines of any file."""
+    """Answers by the text of a line: calls for its file come first, then long lines of any file.
 
-    def __init__(self, found: Iterable[list[dict[str, Any]]]) -> None:
+    `is_careful` leaves out what a call shows in its old text, too.
+    """
+
+    def __init__(self, found: Iterable[list[dict[str, Any]]], *, is_careful: bool = False) -> None:
         self._prompts: dict[tuple[str, str], str] = {}
         prompt = ""
         for frames in found:
@@ -50,7 +53,10 @@ class TranscriptBlame:
                     prompt = "".join(block.get("text", "") for block in params["prompt"])
                 for content in (params.get("update") or {}).get("content") or ():
                     if isinstance(content, dict) and content.get("type") == "diff":
+                        old = set((content.get("oldText") or "").splitlines()) if is_careful else set()
                         for line in content["newText"].splitlines():
+                            if line in old:
+                                continue
                             self._prompts[content["path"], line] = prompt
                             if len(line.strip()) >= LONG:
                                 self._prompts["", line] = prompt

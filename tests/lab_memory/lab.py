@@ -20,6 +20,11 @@ from tests.lab_memory.stage import Entry, Stage
 from tests.lab_memory.world import OLD, World
 
 Say = Callable[[str], None]
+Act = Callable[[], None]
+
+
+def _nothing() -> None:
+    """What most worlds have in addition."""
 
 
 class LabBroken(AssertionError):
@@ -34,17 +39,21 @@ class Lab:
     stage: Stage
     say: Say
     reference: Reference | None = None
-    tables: list[tuple[Figures, Figures | None]] = field(default_factory=list)
-    """Each examination: the control, and blame if there is one."""
+    tables: list[tuple[list[Figures], Figures | None]] = field(default_factory=list)
+    """Each examination: the controls, and blame if there is one."""
     failures: list[str] = field(default_factory=list)
     states: dict[tuple[int, int], dict[str, Entry]] = field(default_factory=dict)
     """What was in the folder before each turn."""
     seconds: float = 0.0
+    _controls: dict[str, TranscriptBlame] = field(default_factory=dict)
     _commits: dict[str, str] = field(default_factory=dict)
 
-    def play(self) -> None:
-        """All rounds of the world."""
+    def play(self, *, before: Act = _nothing, amid: Act = _nothing) -> None:
+        """All rounds of the world. `before` and `amid` are acts of a person: ahead of the first turn, and
+        behind half of them.
+        """
         self.stage.begin(self.world.start)
+        before()
         self.stage.git("branch", "colleague")
         begin = time.perf_counter()
         for place, turn_round in enumerate(self.world.rounds):
@@ -57,6 +66,8 @@ class Lab:
             self._commit(turn_round.commits[1])
             for step in turn_round.people:
                 self.stage.do(step)
+            if place == len(self.world.rounds) // 2:
+                amid()
             self._commit(turn_round.commits[2])
             if place % 50 == 49:
                 self.say(f"{place + 1} turns in {time.perf_counter() - begin:.0f} s")
@@ -75,18 +86,27 @@ class Lab:
     def ask(self, name: str, code: Mapping[str, Sequence[Line]], *, least: float) -> None:
         """One row of the table, and its control."""
         prompts = self.world.prompts()
-        control = TranscriptBlame(transcripts(self.stage))
-        guesses = {}
-        for path, lines in code.items():
-            found = control.blame(str(self.stage.folder / path), texts(lines))
-            guesses[path] = [Answer(by, prompt) for by, prompt in found]
-        control_figures = judge(f"{name}, transcript alone", code, guesses, prompts)
+        # Three hundred exports take a minute, and only turns add to them. The one turn of the upheaval shows
+        # no diff.
+        if not self._controls:
+            found = transcripts(self.stage)
+            self._controls["transcript alone"] = TranscriptBlame(found)
+            self._controls["transcript, new lines alone"] = TranscriptBlame(found, is_careful=True)
+        controls = []
+        for kind, control in self._controls.items():
+            guesses = {}
+            for path, lines in code.items():
+                told = control.blame(str(self.stage.folder / path), texts(lines))
+                guesses[path] = [Answer(by, prompt) for by, prompt in told]
+            controls.append(judge(f"{name}, {kind}", code, guesses, prompts))
         figures = None
         if has_blame(self.stage):
             figures = examine(self.stage, name, code, prompts)
-            self.failures += [*goals(figures, least=least), *worse(control_figures, figures)]
-        self.tables.append((control_figures, figures))
-        self.say(control_figures.row() if figures is None else figures.row())
+            self.failures += goals(figures, least=least)
+            for control_figures in controls:
+                self.failures += worse(control_figures, figures)
+        self.tables.append((controls, figures))
+        self.say((figures or controls[0]).row())
 
     def upheave(self) -> None:
         """What happens to histories: picked, rebased, squashed, moved, renamed, formatted."""

@@ -202,7 +202,7 @@ class Stage:
     def refs(self) -> str:
         """Everything of git that a rewind must not touch: the head, all refs, the index."""
         return (
-            self.git("rev-parse", "--symbolic-full-name", "HEAD")
+            (self.folder / ".git/HEAD").read_text(encoding="utf-8")
             + self.git("for-each-ref", "--format=%(refname) %(objectname)")
             + self.git("ls-files", "-s")
         )

@@ -11,6 +11,8 @@ from tests.forks import for_commands
 from tests.lab_memory.judge import Answer, blame, goals, judge, verdict
 from tests.lab_memory.lab import Lab, all_rows
 from tests.lab_memory.model import BEFORE, COLLEAGUE, PERSON, Line, Origin
+from tests.lab_memory.pretender import MISTAKES, Pretender
+from tests.lab_memory.rewinds import OutOfBounds, prepared
 from tests.lab_memory.run import SMALL, is_as_committed, known_digests
 from tests.lab_memory.stage import MODULES, Stage
 from tests.lab_memory.world import World
@@ -42,8 +44,10 @@ def test_what_the_model_says_is_what_real_turns_leave_on_disk(stage: Stage) -> N
     lab.play()
     assert stage.differences(world.before) == []
     lab.ask("before", all_rows(world.before), least=0.99)
-    control, figures = lab.tables[0]
+    (control, careful), figures = lab.tables[0]
     assert 0 < control.right < 1
+    assert control.right < careful.right
+    assert control.stolen > careful.stolen
     if figures is None:
         pytest.skip("there is no `dragoman blame` yet, whose answers are judged here")
     assert goals(figures, least=0.99) == [], figures.examples
@@ -79,3 +83,21 @@ def test_an_examination_fails_by_one_stolen_line_among_many() -> None:
     assert goals(figures, least=0.99) == ["all: 1 lines of people were given to a turn"]
     unsure = [Answer("unknown")] * 40 + answers[40:999] + [Answer("person")]
     assert len(goals(judge("all", {"a.py": lines}, {"a.py": unsure}, PROMPTS), least=0.99)) == 2
+
+
+def test_the_trial_of_rewinds_finds_each_mistake_and_no_other(tmp_path: Path) -> None:
+    world = World(3, turns=3, lines=150)
+    stage = Pretender(tmp_path / "world", world)
+    trial = prepared(world, stage, lambda text: None)
+    trial.run(2, typed=1)
+    assert trial.failures == []
+    found = set()
+    for mistake in MISTAKES:
+        stage.mistake = mistake
+        try:
+            trial.run(2, typed=mistake == "a typed line")
+        except OutOfBounds:
+            (stage.root / "outside/canary.txt").write_text("sings\n", encoding="utf-8")
+        found |= {mistake} if trial.failures else set()
+        trial.failures.clear()
+    assert found == set(MISTAKES)
