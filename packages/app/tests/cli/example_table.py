@@ -126,6 +126,8 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman policy explain --tool edit --path src/x.py": Shows("^ask: edit .*/src/x.py\n"),
     "dragoman policy explain --request request.json": Shows("^ask: edit /project/src/x.py\n"),
     "dragoman policy list": Shows("^No rules yet."),
+    "dragoman policy test --history --since 30d": Shows("acts in |nothing is recorded yet", 0),
+    "dragoman policy test --history --policy new.toml": Shows("new.toml: there is no such file", 1),
     "dragoman sandbox show": Shows(r"^profile    workspace\nwritable   /"),
     "dragoman sandbox show --profile read-only --json": Shows('"profile": "read-only"'),
     "dragoman audit verify": Shows("audit.jsonl cannot be read: No such file", 1),

@@ -463,7 +463,7 @@ exit status:
     CommandRow(
         name="policy",
         group="agents and what they may do",
-        help="explain and list what agents may do",
+        help="explain, list and try what agents may do",
         metavar="ACTION",
         examples="""\
 examples:
@@ -472,6 +472,8 @@ examples:
   dragoman policy explain --request request.json       the params of session/request_permission
   dragoman policy list                                 every rule that holds here, in order
   dragoman policy forget 7                             take back an answer that was given for good
+  dragoman policy test --history --since 30d           what the rules say of all that agents did
+  dragoman policy test --history --policy new.toml     the same with another file before yours
 
 `dragoman help policy` describes the language. `dragoman config check policy` says whether a file can be used.
 """,
@@ -486,6 +488,12 @@ examples:
         name="policy list",
         help="the rules that hold here, in their order",
         run="dragoman_app.cli.policy:run_list",
+        options="agents",
+    ),
+    CommandRow(
+        name="policy test",
+        help="try the rules on what agents did before",
+        run="dragoman_app.cli.policy_history:run_test",
         options="agents",
     ),
     CommandRow(

@@ -43,7 +43,7 @@ def run_explain(args: argparse.Namespace) -> int:
     if args.json:
         parts = [{"command": c, "decision": d, "rules": list(steps)} for c, steps, d in explanation]
         return _print_json({"decision": decision, "parts": parts})
-    say(f"{decision.outcome}: {sanitize_line(_act_text(act))}")
+    say(f"{decision.outcome}: {sanitize_line(act_text(act))}")
     say(f"  rule: {sanitize_line(decision.rule)}\n  why:  {sanitize_line(decision.why)}")
     for command, steps, part_decision in explanation:
         if len(explanation) > 1:
@@ -143,9 +143,9 @@ def _from_request(path: str, setting: ActContext) -> Act:
     return act_of_call(request.tool_call, setting, session_id=request.session_id)
 
 
-def _act_text(act: Act) -> str:
+def act_text(act: Act) -> str:
     if act.script is not None:
-        return act.script.text
+        return act.script.text or f"execute {act.title}"
     return " ".join([*sorted(act.kinds), *filter(None, [act.tool]), *act.paths])
 
 

@@ -10,6 +10,7 @@ from dragoman_app.cli.options.values import (
     add_in,
     add_json,
     parse_count,
+    parse_span,
     seconds,
 )
 from dragoman_app.cli.parser import Parser
@@ -221,6 +222,24 @@ def add_policy_explain(parser: Parser) -> None:
 
 def add_policy_list(parser: Parser) -> None:
     _add_place(parser)
+    add_json(parser)
+
+
+def add_policy_test(parser: Parser) -> None:
+    parser.add_argument("--history", action="store_true", required=True, help="on what was recorded")
+    parser.add_argument("--policy", metavar="FILE", help="a policy that comes before all others")
+    _add_journals(parser)
+
+
+def _add_journals(parser: Parser) -> None:
+    parser.add_argument("--since", metavar="SPAN", type=parse_span, help="the latest only: 12h, 30d, 8w")
+    parser.add_argument(
+        "--journal",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a journal instead of those of run, chat and your hub; may be given repeatedly",
+    )
     add_json(parser)
 
 
