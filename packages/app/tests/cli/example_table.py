@@ -128,6 +128,8 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman policy list": Shows("^No rules yet."),
     "dragoman policy test --history --since 30d": Shows("acts in |nothing is recorded yet", 0),
     "dragoman policy test --history --policy new.toml": Shows("new.toml: there is no such file", 1),
+    "dragoman policy suggest": Shows("^# 0 questions, of which"),
+    "dragoman policy learn last": Shows("no session 'last' with acts is recorded", 1),
     "dragoman sandbox show": Shows(r"^profile    workspace\nwritable   /"),
     "dragoman sandbox show --profile read-only --json": Shows('"profile": "read-only"'),
     "dragoman audit verify": Shows("audit.jsonl cannot be read: No such file", 1),

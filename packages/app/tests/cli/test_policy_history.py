@@ -1,4 +1,4 @@
-"""What `dragoman policy test` says of sessions that a hub has recorded, while it runs."""
+"""What `dragoman policy test` and `suggest` make of sessions that were recorded."""
 
 from __future__ import annotations
 
@@ -144,3 +144,56 @@ def test_what_an_agent_wrote_moves_no_cursor(policy: Test, tmp_path: Path) -> No
     out = policy("test", "--history", "--policy", str(other))[1]
     assert "was refused: 1" in out
     assert "\x1b" not in out
+
+
+def test_suggested_rules_are_shown_and_written_behind_the_others(policy: Test, tmp_path: Path) -> None:
+    session = Recording(cwd=str(tmp_path))
+    for line in ("npm test", "npm test", "git push"):
+        session.command(line)
+    record(tmp_path / "data/dragoman/history.db", session)
+    file = tmp_path / "config/dragoman/policy.toml"
+    status, out, err = policy("suggest")
+    assert (status, err, file.read_text()) == (0, "", RULES)
+    assert out.startswith(
+        "# 3 questions, of which these rules would have saved 2.\n\n# Saves 2 questions, such as: npm test\n"
+    )
+    status, again, err = policy("suggest", "--write")
+    assert (status, again, err) == (0, out, f"Written to {file}.\n")
+    assert file.read_text().startswith(RULES.lstrip())
+    assert "1 questions; " in policy("test", "--history")[1]
+    assert json.loads(policy("suggest", "--json")[1]) == {
+        "questions": 1,
+        "saved": 0,
+        "rules": [],
+        "written": None,
+    }
+
+
+def test_rules_are_suggested_for_a_file_that_is_not_there_yet(policy: Test, tmp_path: Path) -> None:
+    session = Recording(cwd=str(tmp_path))
+    session.command("npm test")
+    record(tmp_path / "data/dragoman/history.db", session)
+    file = tmp_path / "new.toml"
+    found = json.loads(policy("suggest", "--least", "1", "--write", "--json", "--policy", str(file))[1])
+    assert (found["saved"], found["written"], found["rules"][0]["examples"]) == (1, str(file), ["npm test"])
+    assert "0 questions; " in policy("test", "--history", "--policy", str(file))[1]
+
+
+def test_a_session_is_learnt_from_by_its_name(policy: Test, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        session = Recording(cwd=str(tmp_path))
+        session.command(f"make {name}")
+        session.edit(f"{tmp_path}/src/a.py")
+        record(tmp_path / "data/dragoman/history.db", session, name=name)
+    status, out, _ = policy("learn", "one")
+    assert status == 0
+    assert out.startswith("# A wall that was enough: --sandbox workspace\n# Changed in its folders: src\n")
+    assert "# 2 questions, of which these rules would have saved 2.\n" in out
+    assert 'command = "make one"' in out
+    assert 'path = "src/a.py"' in out
+    assert "two" not in out
+    found = json.loads(policy("learn", "last", "--json")[1])
+    assert (found["sandbox"], found["needs"]["writes"]) == ("workspace", ["src"])
+    status, _, err = policy("learn", "three")
+    assert status == 1
+    assert "no session 'three'" in err

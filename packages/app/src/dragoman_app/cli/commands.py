@@ -474,6 +474,8 @@ examples:
   dragoman policy forget 7                             take back an answer that was given for good
   dragoman policy test --history --since 30d           what the rules say of all that agents did
   dragoman policy test --history --policy new.toml     the same with another file before yours
+  dragoman policy suggest                              rules that would have saved you questions
+  dragoman policy learn last                           what the latest session needed
 
 `dragoman help policy` describes the language. `dragoman config check policy` says whether a file can be used.
 """,
@@ -494,6 +496,18 @@ examples:
         name="policy test",
         help="try the rules on what agents did before",
         run="dragoman_app.cli.policy_history:run_test",
+        options="agents",
+    ),
+    CommandRow(
+        name="policy suggest",
+        help="propose rules that would have saved you questions",
+        run="dragoman_app.cli.policy_history:run_suggest",
+        options="agents",
+    ),
+    CommandRow(
+        name="policy learn",
+        help="propose the smallest wall and rules for what a session did",
+        run="dragoman_app.cli.policy_history:run_learn",
         options="agents",
     ),
     CommandRow(

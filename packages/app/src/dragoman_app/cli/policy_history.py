@@ -1,4 +1,4 @@
-"""`dragoman policy test`: what a policy says of all that agents did, as the journals have it.
+"""`dragoman policy test`, `suggest` and `learn`: what rules say of all that agents did, and which lack.
 
 It reads the history of `run` and `chat` and the journal of the hub, also while they are written to, and
 changes nothing. Exit status 1 means that something cannot be read, 2 a mistaken command line.
@@ -26,12 +26,17 @@ from dragoman_hub.settings_file import load_settings
 from dragoman_local.journal import Journal, StreamInfo, open_journal, open_sealed, read_key
 from dragoman_local.journal.history import history_path
 from dragoman_local.journal.journal_copy import all_streams
+from dragoman_local.sandbox.boundary import parse_profile
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_files import load_policy
+from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.policy_paths import policy_paths
+from dragoman_local.workspace.policy.remembered_rules import RememberedRules
 from dragoman_local.workspace.proof.policy_trial import PolicyTrial, TrialCounts, Verdict, count
 from dragoman_local.workspace.proof.recorded_acts import ActFold, RecordedAct, Source
+from dragoman_local.workspace.proof.session_needs import SessionNeeds, needs_of
+from dragoman_local.workspace.proof.suggestions import Suggestion, described, suggest
 
 SHOWN: Final = 20
 """Acts of a kind that are listed; `--json` has all."""
@@ -67,6 +72,86 @@ def _policy_in(args: argparse.Namespace, roots: tuple[str, ...]) -> Policy:
     return load_policy(roots=roots, file=args.policy)
 
 
+def run_suggest(args: argparse.Namespace) -> int:
+    file = args.policy or policy_paths().policy
+    with ErrorStatus(LocalMistake, status=1, next_step=MEND):
+        trial = PolicyTrial(partial(load_suggested, args))
+        counts, verdicts = count(recorded_acts(args), trial)
+        suggestions = list(suggest(verdicts, trial.policy_in, source=file, least=args.least))
+    return _propose(args, suggestions, counts.questions, file)
+
+
+def run_learn(args: argparse.Namespace) -> int:
+    """What one session needed: a profile of the wall, and rules for each of its questions."""
+    file = args.policy or policy_paths().policy
+    with ErrorStatus(LocalMistake, status=1, next_step=MEND):
+        trial = PolicyTrial(partial(load_suggested, args))
+        acts = recorded_acts(args, session=args.session)
+        counts, verdicts = count(acts, trial)
+        suggestions = list(suggest(verdicts, trial.policy_in, source=file, least=1))
+    return _propose(args, suggestions, counts.questions, file, needs=needs_of(acts))
+
+
+def load_suggested(args: argparse.Namespace, roots: tuple[str, ...]) -> Policy:
+    """What holds there; a file that is named need not be there yet."""
+    is_there = args.policy is not None and os.path.exists(args.policy)
+    return load_policy(roots=roots, file=args.policy if is_there else None)
+
+
+def _propose(
+    args: argparse.Namespace,
+    suggestions: Sequence[Suggestion],
+    questions: int,
+    file: str,
+    *,
+    needs: SessionNeeds | None = None,
+) -> int:
+    saved = sum(suggestion.saves for suggestion in suggestions)
+    text = "\n".join(map(described, suggestions))
+    if args.json:
+        say_json(
+            {
+                "questions": questions,
+                "saved": saved,
+                "rules": suggestions,
+                "written": file if args.write and suggestions else None,
+                **({} if needs is None else {"needs": needs, "sandbox": _profile_for(needs)}),
+            }
+        )
+    else:
+        if needs is not None:
+            _print_needs(needs)
+        say(f"# {questions:,} questions, of which these rules would have saved {saved:,}.\n")
+        say(text or "# There is no rule to propose.")
+    if args.write and suggestions:
+        with ErrorStatus(OSError, PolicyError, status=1, next_step=f"look at {file}"):
+            RememberedRules(os.path.abspath(file)).add(text)
+        say(f"Written to {file}.", file=sys.stderr)
+    return 0
+
+
+def _print_needs(needs: SessionNeeds) -> None:
+    say(f"# A wall that was enough: --sandbox {_profile_for(needs)}")
+    if needs.writes:
+        say(sanitize_line(f"# Changed in its folders: {', '.join(needs.writes)}"))
+    if needs.outside:
+        say(sanitize_line(f"# Changed outside, which the wall refuses: {', '.join(needs.outside)}"))
+    if needs.hosts:
+        say(sanitize_line(f"# Hosts that it named: {', '.join(needs.hosts)}"))
+    if needs.has_commands:
+        say("# What its commands wrote and reached is not recorded.")
+
+
+def _profile_for(needs: SessionNeeds) -> str:
+    """With the hosts that were named, if a profile can say them here."""
+    narrow = f"workspace+net:{','.join(needs.hosts)}"
+    try:
+        parse_profile(narrow)
+    except LocalMistake:
+        return needs.profile
+    return narrow if needs.hosts and needs.profile == "workspace" else needs.profile
+
+
 # Reading.
 
 
@@ -79,11 +164,17 @@ def recorded_acts(args: argparse.Namespace, *, session: str = "") -> list[Record
         raise CommandFailed(
             f"nothing is recorded yet: there is no {what}", "dragoman run records what it does"
         )
-    since = time.time() - args.since if args.since is not None else 0.0
+    span = getattr(args, "since", None)
+    since = 0.0 if span is None else time.time() - span
     acts: list[RecordedAct] = []
     for path, key in found:
         with ErrorStatus(JournalError, OSError, LocalMistake, status=1):
-            acts += asyncio.run(_read(path, key, since=since))
+            acts += asyncio.run(_read(path, key, since=since, session=session))
+    if session == "last" and acts:
+        latest = max(acts, key=lambda act: act.time).stream
+        acts = [act for act in acts if act.stream == latest]
+    if session and not acts:
+        raise CommandFailed(f"no session {session!r} with acts is recorded", "see dragoman sessions list")
     return acts
 
 
@@ -96,11 +187,17 @@ def usual_journals() -> list[tuple[str, str]]:
     return [(str(history_path()), ""), (settings.journal_place, settings.encryption.key)]
 
 
-async def _read(path: str, key: str, *, since: float) -> list[RecordedAct]:
+async def _read(path: str, key: str, *, since: float, session: str) -> list[RecordedAct]:
     acts: list[RecordedAct] = []
     known: dict[bytes, Act] = {}
     async with _opened(Path(path), key) as journal:
-        infos = [info async for info in all_streams(journal) if info.updated >= since]
+        infos = [
+            info
+            async for info in all_streams(journal)
+            if info.updated >= since and (not session or session in (info.stream, info.session))
+        ]
+        if session == "last":
+            infos = list((await journal.list(limit=1)).streams)
         for info in sorted(infos, key=lambda info: (info.created, info.stream)):
             acts += [act async for act in acts_of(journal, info, known) if act.time >= since]
     return acts

@@ -231,8 +231,25 @@ def add_policy_test(parser: Parser) -> None:
     _add_journals(parser)
 
 
-def _add_journals(parser: Parser) -> None:
-    parser.add_argument("--since", metavar="SPAN", type=parse_span, help="the latest only: 12h, 30d, 8w")
+def add_policy_suggest(parser: Parser) -> None:
+    parser.add_argument("--policy", metavar="FILE", help="rules for this file instead of yours")
+    parser.add_argument(
+        "--least", type=parse_count, default=2, metavar="N", help="questions that each rule has to save (2)"
+    )
+    parser.add_argument("--write", action="store_true", help="add the rules to the file, behind the others")
+    _add_journals(parser)
+
+
+def add_policy_learn(parser: Parser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="its id in `dragoman sessions list`, or last")
+    parser.add_argument("--policy", metavar="FILE", help="rules for this file instead of yours")
+    parser.add_argument("--write", action="store_true", help="add the rules to the file, behind the others")
+    _add_journals(parser, has_since=False)
+
+
+def _add_journals(parser: Parser, *, has_since: bool = True) -> None:
+    if has_since:
+        parser.add_argument("--since", metavar="SPAN", type=parse_span, help="the latest only: 12h, 30d, 8w")
     parser.add_argument(
         "--journal",
         metavar="FILE",

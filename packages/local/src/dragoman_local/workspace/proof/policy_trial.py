@@ -124,8 +124,7 @@ class PolicyTrial:
         return policy
 
     def _decide(self, act: Act) -> PolicyDecision:
-        # No rule asks what a file would hold, whose session it is, or how a command is called.
-        key = replace(act, session_id="", changes=(), title=act.title if act.script is None else "")
+        key = without_names(act)
         decision = self._decisions.get(key)
         if decision is None:
             decision = self._decisions[key] = self.policy_in(act.roots).decide(act)
@@ -145,6 +144,13 @@ class PolicyTrial:
         return is_unknown and grants.use(
             replace(act, kind="read", writes=False, method="fs/read", changes=())
         )
+
+
+def without_names(act: Act) -> Act:
+    """An act with what rules look at: none asks what a file would hold, whose session it is, or how a command
+    is called.
+    """
+    return replace(act, session_id="", changes=(), title=act.title if act.script is None else "")
 
 
 def count(acts: Iterable[RecordedAct], trial: PolicyTrial) -> tuple[TrialCounts, list[Verdict]]:
