@@ -125,6 +125,7 @@ EXAMPLES: dict[str, Shows] = {
     'dragoman policy explain --command "git push"': Shows("^ask: git push\n"),
     "dragoman policy explain --tool edit --path src/x.py": Shows("^ask: edit .*/src/x.py\n"),
     "dragoman policy explain --request request.json": Shows("^ask: edit /project/src/x.py\n"),
+    "dragoman policy allow --agent claude --command make": Shows("a person has to say so at a terminal", 1),
     "dragoman policy list": Shows("^No rules yet."),
     "dragoman policy test --history --since 30d": Shows("acts in |nothing is recorded yet", 0),
     "dragoman policy test --history --policy new.toml": Shows("new.toml: there is no such file", 1),

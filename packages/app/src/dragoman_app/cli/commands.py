@@ -470,6 +470,7 @@ examples:
   dragoman policy explain --command "git push"         which rule decides this, and why
   dragoman policy explain --tool edit --path src/x.py
   dragoman policy explain --request request.json       the params of session/request_permission
+  dragoman policy allow --agent claude --command make  what a run was refused, for this folder
   dragoman policy list                                 every rule that holds here, in order
   dragoman policy forget 7                             take back an answer that was given for good
   dragoman policy test --history --since 30d           what the rules say of all that agents did
@@ -484,6 +485,12 @@ examples:
         name="policy explain",
         help="which rule decides a request, and why",
         run="dragoman_app.cli.policy:run_explain",
+        options="agents",
+    ),
+    CommandRow(
+        name="policy allow",
+        help="allow for good what an agent was refused",
+        run="dragoman_app.cli.policy:run_allow",
         options="agents",
     ),
     CommandRow(

@@ -131,7 +131,7 @@ def _propose(
 
 
 def _print_needs(needs: SessionNeeds) -> None:
-    say(f"# A wall that was enough: --sandbox {_profile_for(needs)}")
+    say(f"# A wall that was enough: the profile {_profile_for(needs)}")
     if needs.writes:
         say(sanitize_line(f"# Changed in its folders: {', '.join(needs.writes)}"))
     if needs.outside:

@@ -220,6 +220,18 @@ def add_policy_explain(parser: Parser) -> None:
     add_json(parser)
 
 
+def add_policy_allow(parser: Parser) -> None:
+    parser.add_argument("--agent", metavar="NAME", required=True, help="the agent's name")
+    parser.add_argument("--command", metavar="LINE", help="a command, as for a shell")
+    parser.add_argument("--kind", metavar="KIND", help="a kind of tool, such as edit")
+    parser.add_argument("--path", metavar="PATH", action="append", default=[], help="may be given repeatedly")
+    parser.add_argument("--tool", metavar="NAME", help="a tool's name")
+    parser.add_argument(
+        "--cwd", metavar="DIR", default=".", help="the session's folder; this one if not given"
+    )
+    parser.set_defaults(request=None, method=None)
+
+
 def add_policy_list(parser: Parser) -> None:
     _add_place(parser)
     add_json(parser)

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
+from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.system.files import CAREFUL, lock
 from dragoman.system.replacement import PRIVATE, replacement_of
 from dragoman.text.sanitize import sanitize_line
@@ -30,8 +31,11 @@ from dragoman_local.workspace.policy.policy_parser import read_policy
 from dragoman_local.workspace.policy.rules import PolicyRule
 from dragoman_local.workspace.policy.shell import CommandScript
 
-_HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
+HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
 
+
+MOST_LINE: Final = 1000
+"""Characters of a command line that somebody would still copy."""
 
 NOT_KEPT: Final = "Always: this answer cannot be remembered; you will be asked again."
 
@@ -92,6 +96,23 @@ def rule_text(act: Act, decision: Literal["allow", "deny"], *, now: datetime) ->
         *(f"{key} = {toml_value(values)}" for key, values in fields.items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def allow_line(act: Act) -> str:
+    """The command line with which a person keeps a yes to exactly this; empty where none can."""
+    conditions = _conditions(act, "allow")
+    if conditions is None or (act.tool and act.tool in TOOL_KINDS) or len(act.kinds) > 1:
+        return ""
+    words = ["dragoman", "policy", "allow", "--agent", act.agent, "--cwd", act.roots[0]]
+    if act.script is not None:
+        if act.start not in act.roots:
+            return ""  # the same words in another folder
+        words += ["--command", act.script.text]
+    else:
+        words += ["--kind", *act.kinds, *(("--tool", act.tool) if act.tool else ())]
+        words += [word for path in act.paths for word in ("--path", path)]
+    line = shlex.join(words)
+    return line if line.isprintable() and len(line) <= MOST_LINE else ""
 
 
 def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Sequence[str]] | None:
@@ -156,7 +177,7 @@ class RememberedRules:
         """Keep an answer; its rule, or None if it cannot be said as one: then it is asked again."""
         block = rule_text(act, decision, now=now or datetime.now(UTC))
         if block is not None:
-            self.add(block, head=_HEAD)
+            self.add(block, head=HEAD)
         return block
 
     def add(self, block: str, *, head: str = "") -> None:
