@@ -14,6 +14,7 @@ from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman_local.workspace.commands import plan_command
 from dragoman_local.workspace.lent_files import Access
+from dragoman_local.workspace.policy.audit import AuditLog
 from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman_local.workspace.policy.permission_service import PermissionService
 from dragoman_local.workspace.policy.policy import Policy
@@ -89,13 +90,14 @@ async def test_rules_for_everyday_work_spare_recorded_agents_questions(path: Pat
     assert person.questions == QUESTIONS["everyday"][path.stem]
 
 
-async def play(path: Path, tmp_path: Path, rules: Policy) -> RecordedPerson:
+async def play(path: Path, tmp_path: Path, rules: Policy, *, audit: AuditLog | None = None) -> RecordedPerson:
     """A recording, with the effects of everything that is lent."""
-    text = path.read_text().replace(f"/srv/work/{path.stem}", str(tmp_path))
-    lines = [json.loads(line) for line in text.splitlines()]
+    lines = [json.loads(line) for line in recorded_lines(path, tmp_path)]
     frames = [(line["dir"], line["msg"]) for line in lines if isinstance(line.get("msg"), dict)]
     person, calls = RecordedPerson(), ToolCalls()
-    desk = PermissionService(rules, asker=person, roots=[str(tmp_path)], find_tool_call=calls.find_call)
+    desk = PermissionService(
+        rules, asker=person, audit=audit, roots=[str(tmp_path)], find_tool_call=calls.find_call
+    )
     for at, (direction, message) in enumerate(frames):
         method, params = message.get("method"), message.get("params")
         if method == "session/prompt":
@@ -110,6 +112,11 @@ async def play(path: Path, tmp_path: Path, rules: Policy) -> RecordedPerson:
         elif (access := access_in(method, params, tmp_path)) is not None:
             await use(desk, access)
     return person
+
+
+def recorded_lines(path: Path, folder: Path) -> list[str]:
+    """A recording as if it had been made in this folder."""
+    return path.read_text().replace(f"/srv/work/{path.stem}", str(folder)).splitlines()
 
 
 def chosen(frames: list[tuple[str, Any]], request_id: object) -> str | None:

@@ -2,14 +2,20 @@
 
 import io
 import json
+import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dragoman_app.cli import main
-from dragoman_local.workspace.policy.remembered_rules import RememberedRules
+from dragoman_local.workspace.policy.act import ActContext
+from dragoman_local.workspace.policy.act_reader import act_of_file
+from dragoman_local.workspace.policy.policy_files import load_policy
+from dragoman_local.workspace.policy.remembered_rules import RememberedRules, allow_line
 from tests.workspace.policy.makers import ROOT, command
 
 RULES = """
@@ -176,3 +182,65 @@ def test_a_broken_policy_is_named_by_every_command(run: Run, tmp_path: Path) -> 
         status, _, err = run(*arguments)
         assert status == 1
         assert "policy.toml:1: " in err
+
+
+class Keyboard(io.StringIO):
+    """Standard streams of somebody at a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def at_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Somebody is there, and types this."""
+
+    def typing(text: str) -> None:
+        monkeypatch.setattr("sys.stdin", Keyboard(text))
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+    return typing
+
+
+def test_what_was_refused_is_allowed_by_the_line_that_was_told(
+    run: Run, tmp_path: Path, at_terminal: Callable[[str], None]
+) -> None:
+    project = tmp_path / "project"
+    denied = msgspec.structs.replace(command("npm test && make 'a b'"), roots=(str(project),))
+    edit = act_of_file("write", str(project / "a b.txt"), ActContext(agent="claude", roots=(str(project),)))
+    for act in (denied, edit):
+        line = shlex.split(allow_line(act))
+        assert line[:3] == ["dragoman", "policy", "allow"]
+        at_terminal("n\n")
+        assert run(*line[2:])[0] != 0
+        assert load_policy(roots=[str(project)]).decide(act).outcome == "ask"
+        at_terminal("y\n")
+        status, _, err = run(*line[2:])
+        assert status == 0
+        assert "Always covers" in err
+        assert load_policy(roots=[str(project)]).decide(act).outcome == "allow"
+
+
+def test_nobody_but_a_person_at_a_terminal_allows_anything(run: Run) -> None:
+    status, _, err = run("allow", "--agent", "claude", "--command", "make")
+    assert status == 1
+    assert "a person has to say so at a terminal" in err
+
+
+def test_a_rule_that_denies_is_named_instead_of_being_talked_round(
+    run: Run, at_terminal: Callable[[str], None]
+) -> None:
+    at_terminal("y\n")
+    status, _, err = run("allow", "--agent", "claude", "--command", "git push")
+    assert status == 1
+    assert "(no pushes) says deny" in err
+
+
+def test_no_line_is_told_for_what_no_rule_should_allow(tmp_path: Path) -> None:
+    for act in (
+        command("echo $x"),
+        command("make", cwd="/elsewhere"),
+        command("make \x1b[2J"),
+        command("x" * 2000),
+    ):
+        assert allow_line(act) == ""

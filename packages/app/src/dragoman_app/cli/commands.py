@@ -463,15 +463,20 @@ exit status:
     CommandRow(
         name="policy",
         group="agents and what they may do",
-        help="explain and list what agents may do",
+        help="explain, list and try what agents may do",
         metavar="ACTION",
         examples="""\
 examples:
   dragoman policy explain --command "git push"         which rule decides this, and why
   dragoman policy explain --tool edit --path src/x.py
   dragoman policy explain --request request.json       the params of session/request_permission
+  dragoman policy allow --agent claude --command make  what a run was refused, for this folder
   dragoman policy list                                 every rule that holds here, in order
   dragoman policy forget 7                             take back an answer that was given for good
+  dragoman policy test --history --since 30d           what the rules say of all that agents did
+  dragoman policy test --history --policy new.toml     the same with another file before yours
+  dragoman policy suggest                              rules that would have saved you questions
+  dragoman policy learn last                           what the latest session needed
 
 `dragoman help policy` describes the language. `dragoman config check policy` says whether a file can be used.
 """,
@@ -483,9 +488,33 @@ examples:
         options="agents",
     ),
     CommandRow(
+        name="policy allow",
+        help="allow for good what an agent was refused",
+        run="dragoman_app.cli.policy:run_allow",
+        options="agents",
+    ),
+    CommandRow(
         name="policy list",
         help="the rules that hold here, in their order",
         run="dragoman_app.cli.policy:run_list",
+        options="agents",
+    ),
+    CommandRow(
+        name="policy test",
+        help="try the rules on what agents did before",
+        run="dragoman_app.cli.policy_history:run_test",
+        options="agents",
+    ),
+    CommandRow(
+        name="policy suggest",
+        help="propose rules that would have saved you questions",
+        run="dragoman_app.cli.policy_history:run_suggest",
+        options="agents",
+    ),
+    CommandRow(
+        name="policy learn",
+        help="propose the smallest wall and rules for what a session did",
+        run="dragoman_app.cli.policy_history:run_learn",
         options="agents",
     ),
     CommandRow(

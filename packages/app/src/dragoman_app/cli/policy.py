@@ -1,4 +1,4 @@
-"""`dragoman policy`: what agents may do; explains, lists and forgets rules.
+"""`dragoman policy`: what agents may do; explains, lists, keeps and forgets rules.
 
 Exit status 1 means that something cannot be read or found, 2 a mistaken command line.
 """
@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -18,15 +19,16 @@ from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.text.sanitize import sanitize_line
-from dragoman_app.apps.console import CommandFailed, ErrorStatus, UsageMistake, say, say_json
+from dragoman_app.apps.console import CommandFailed, ErrorStatus, UsageMistake, confirm, say, say_json
 from dragoman_local.workspace.policy.act import Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_file
 from dragoman_local.workspace.policy.commands import pattern_text
+from dragoman_local.workspace.policy.judge import resolve, with_real_paths
 from dragoman_local.workspace.policy.policy import Policy, PolicyLayer
 from dragoman_local.workspace.policy.policy_files import load_policy
-from dragoman_local.workspace.policy.policy_parser import PolicyError
+from dragoman_local.workspace.policy.policy_parser import PolicyError, read_policy
 from dragoman_local.workspace.policy.policy_paths import policy_paths
-from dragoman_local.workspace.policy.remembered_rules import RememberedRules
+from dragoman_local.workspace.policy.remembered_rules import HEAD, RememberedRules, cover_text, rule_text
 from dragoman_local.workspace.policy.rules import PolicyRule
 from dragoman_local.workspace.policy.shell import read_line
 
@@ -43,7 +45,7 @@ def run_explain(args: argparse.Namespace) -> int:
     if args.json:
         parts = [{"command": c, "decision": d, "rules": list(steps)} for c, steps, d in explanation]
         return _print_json({"decision": decision, "parts": parts})
-    say(f"{decision.outcome}: {sanitize_line(_act_text(act))}")
+    say(f"{decision.outcome}: {sanitize_line(act_text(act))}")
     say(f"  rule: {sanitize_line(decision.rule)}\n  why:  {sanitize_line(decision.why)}")
     for command, steps, part_decision in explanation:
         if len(explanation) > 1:
@@ -77,6 +79,34 @@ def run_list(args: argparse.Namespace) -> int:
     say(f"If no rule matches: {defaults[0] if defaults else 'ask'}")
     if policy.approve is not None:
         say(f"Nobody is asked: approve {policy.approve}")
+    return 0
+
+
+def run_allow(args: argparse.Namespace) -> int:
+    """Keep a yes for good, as `always` at a question does. A person has to say so at a terminal: agents are
+    told of this command line, too.
+    """
+    root = os.path.abspath(args.cwd)
+    home = policy_paths().home
+    setting = ActContext(agent=args.agent, roots=with_real_paths([root]), home=home)
+    with ErrorStatus(LocalMistake, status=1, next_step=MEND):
+        policy = load_policy(roots=[root])
+        act = resolve(_act(args, setting))
+        rule = rule_text(act, "allow", now=datetime.now(UTC))
+        if rule is None:
+            raise CommandFailed("this is not clear enough for a rule", "write one: dragoman help policy")
+        rules = (*policy.remembered_rules, *read_policy(rule, "this answer").rules)
+        decision = msgspec.structs.replace(policy, remembered_rules=rules).decide(act)
+    if decision.outcome != "allow":
+        why = f"{decision.rule} says {decision.outcome}: {decision.why}"
+        raise CommandFailed(sanitize_line(why), "see dragoman policy list")
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise CommandFailed("a person has to say so at a terminal", "type this line there yourself")
+    confirm(sanitize_line(f"{cover_text(act)} Allow this?"), is_agreed=False)
+    path = policy_paths().remembered_file
+    with ErrorStatus(OSError, PolicyError, status=1, next_step=f"look at {path}"):
+        RememberedRules(path).add(rule, head=HEAD)
+    say(f"Allowed from now on. `dragoman policy list` shows it. ({path})")
     return 0
 
 
@@ -143,9 +173,9 @@ def _from_request(path: str, setting: ActContext) -> Act:
     return act_of_call(request.tool_call, setting, session_id=request.session_id)
 
 
-def _act_text(act: Act) -> str:
+def act_text(act: Act) -> str:
     if act.script is not None:
-        return act.script.text
+        return act.script.text or f"execute {act.title}"
     return " ".join([*sorted(act.kinds), *filter(None, [act.tool]), *act.paths])
 
 

@@ -1,6 +1,7 @@
 """What an agent may do in a run, and how a denial is seen."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -172,3 +173,28 @@ if sys.platform != "win32":
             person.type("y\n")
             person.wait()
         assert "main" in person.shown
+
+
+@together
+def test_a_denial_tells_the_person_and_the_agent_the_line_that_allows_it(tmp_path: Path) -> None:
+    params = json.dumps({"sessionId": "$session", "path": f"{tmp_path}/a b", "content": "x"})
+    script = f'agent writer\non prompt\n  call fs/write_text_file {params} as=got\n  say "$got"\n'
+    done = run("--agent", scripted(tmp_path, script), "--format", "json", "x", folder=tmp_path)
+    (decision,) = done.named("decision")
+    assert decision["outcome"] == "deny"
+    line = shlex.split(decision["remedy"])
+    assert line[:3] == ["dragoman", "policy", "allow"]
+    assert line[-4:] == ["--kind", "edit", "--path", f"{tmp_path}/a b"]
+    heard = f"the policy of this client does not permit it; your user can allow it with: {decision['remedy']}"
+    assert any(heard in str(event.get("message")) for event in done.events)  # the agent passes it on
+    told = run("--agent", scripted(tmp_path, script), "x", folder=tmp_path)
+    assert f"to allow it: {decision['remedy']}\n" in told.err
+
+
+@together
+def test_what_a_rule_denies_has_no_line_that_allows_it(tmp_path: Path) -> None:
+    (tmp_path / "rules.toml").write_text('[[rule]]\ndecision = "deny"\nkind = "edit"\n')
+    args = ("--agent", "echo", "--policy", "rules.toml", "--format", "json", "/write a.txt x")
+    (decision,) = run(*args, folder=tmp_path).named("decision")
+    assert decision["outcome"] == "deny"
+    assert "remedy" not in decision

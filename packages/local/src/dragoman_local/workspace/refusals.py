@@ -47,9 +47,10 @@ def reason_of(error: ErrorAnswer) -> str:
     return str(error.data.get("reason", "")) if isinstance(error.data, dict) else ""
 
 
-def policy_refusal() -> ErrorAnswer:
-    """What an agent is told when something lent is not permitted."""
-    return refusal(FORBIDDEN, "policy", "the policy of this client does not permit it")
+def policy_refusal(remedy: str = "") -> ErrorAnswer:
+    """What an agent is told when something lent is not permitted; `remedy` is for its user to type."""
+    text = "the policy of this client does not permit it"
+    return refusal(FORBIDDEN, "policy", f"{text}; your user can allow it with: {remedy}" if remedy else text)
 
 
 def bad_path(why: str) -> ErrorAnswer:

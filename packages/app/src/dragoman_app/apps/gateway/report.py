@@ -55,11 +55,17 @@ class PlanLine(Struct, frozen=True, kw_only=True):
     status: str
 
 
-class RefusalReport(Struct, frozen=True, kw_only=True):
+class RefusalReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that the agent wanted to do and was not allowed to."""
 
     what: str
     why: str
+    remedy: str = ""
+    """The command line with which a person allows it."""
+
+    @property
+    def text(self) -> str:
+        return f"{self.what} ({self.why})" + (f"; to allow it: {self.remedy}" if self.remedy else "")
 
 
 class TurnReport(Struct, frozen=True, kw_only=True):

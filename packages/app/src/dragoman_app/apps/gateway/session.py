@@ -128,7 +128,11 @@ class GatewaySession:
         self, result: TurnResult, collector: TurnCollector, changes: Sequence[FileChange]
     ) -> TurnReport:
         refusals = [
-            RefusalReport(what=_what(question.title, question.paths, question.kind), why=decision.why)
+            RefusalReport(
+                what=_what(question.title, question.paths, question.kind),
+                why=decision.why,
+                remedy=decision.remedy,
+            )
             for question, decision in self.desk.permissions.denials
         ]
         refusals += [

@@ -356,7 +356,7 @@ def _summary(report: TurnReport) -> str:
     """What a model must know besides the agent's words: not every client shows it the structured content."""
     lines = [f"[session {report.session_id}; stop reason {report.stop_reason}]"]
     lines += [f"[changed: {change.kind} {change.path}]" for change in report.changes]
-    lines += [f"[refused: {refusal.what} ({refusal.why})]" for refusal in report.refusals]
+    lines += [f"[refused: {refusal.text}]" for refusal in report.refusals]
     lines += [f"[note: {note}]" for note in report.notes]
     return "\n".join(lines)
 

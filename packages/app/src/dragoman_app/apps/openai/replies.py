@@ -151,7 +151,7 @@ class StreamedReply(CompletionReply):
         await self._write(KEEPALIVE)
 
     async def finish(self, report: TurnReport) -> None:
-        refusals = [comment(f"refused {refusal.what} ({refusal.why})") for refusal in report.refusals]
+        refusals = [comment(f"refused {refusal.text}") for refusal in report.refusals]
         last = self._chunk({}, reason=finish_reason(report), dragoman=details_of(report))
         usage = usage_of(report.usage) if self._usage else None
         counts = (

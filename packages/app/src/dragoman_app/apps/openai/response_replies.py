@@ -170,7 +170,7 @@ class StreamedResponse(ResponseReply):
         whole = self._whole(report)
         self._on_finish(self, report, encode_safely(whole))
         await self._write(
-            *[comment(f"refused {refusal.what} ({refusal.why})") for refusal in report.refusals],
+            *[comment(f"refused {refusal.text}") for refusal in report.refusals],
             self._of_part("response.output_text.done", text=self.text, logprobs=[]),
             self._of_part("response.content_part.done", part=self._part(self.text)),
             {

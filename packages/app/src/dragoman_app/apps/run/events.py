@@ -191,6 +191,8 @@ class DecisionEvent(RunEvent, frozen=True, kw_only=True, tag="decision"):
     by: str
     rule: str
     why: str
+    remedy: str | None = None
+    """The command line with which a person allows it."""
     requester: str | None = None
 
 

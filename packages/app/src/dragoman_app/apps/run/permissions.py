@@ -90,9 +90,12 @@ class RunDecisions:
                 by=line.by,
                 rule=line.rule,
                 why=line.why,
+                remedy=line.remedy or None,
                 requester=line.requester or None,
             )
         )
         if line.outcome == "deny" and line.by == "policy":
             who = f"{sanitize_line(line.requester)}: " if line.requester else ""
             self._reporter.tell(f"{who}not allowed: {sanitize_line(what)} ({sanitize_line(line.why)})")
+            if line.remedy:
+                self._reporter.tell(f"{who}to allow it: {sanitize_line(line.remedy)}")

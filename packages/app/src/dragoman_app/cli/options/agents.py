@@ -10,6 +10,7 @@ from dragoman_app.cli.options.values import (
     add_in,
     add_json,
     parse_count,
+    parse_span,
     seconds,
 )
 from dragoman_app.cli.parser import Parser
@@ -225,8 +226,55 @@ def add_policy_explain(parser: Parser) -> None:
     add_json(parser)
 
 
+def add_policy_allow(parser: Parser) -> None:
+    parser.add_argument("--agent", metavar="NAME", required=True, help="the agent's name")
+    parser.add_argument("--command", metavar="LINE", help="a command, as for a shell")
+    parser.add_argument("--kind", metavar="KIND", help="a kind of tool, such as edit")
+    parser.add_argument("--path", metavar="PATH", action="append", default=[], help="may be given repeatedly")
+    parser.add_argument("--tool", metavar="NAME", help="a tool's name")
+    parser.add_argument(
+        "--cwd", metavar="DIR", default=".", help="the session's folder; this one if not given"
+    )
+    parser.set_defaults(request=None, method=None)
+
+
 def add_policy_list(parser: Parser) -> None:
     _add_place(parser)
+    add_json(parser)
+
+
+def add_policy_test(parser: Parser) -> None:
+    parser.add_argument("--history", action="store_true", required=True, help="on what was recorded")
+    parser.add_argument("--policy", metavar="FILE", help="a policy that comes before all others")
+    _add_journals(parser)
+
+
+def add_policy_suggest(parser: Parser) -> None:
+    parser.add_argument("--policy", metavar="FILE", help="rules for this file instead of yours")
+    parser.add_argument(
+        "--least", type=parse_count, default=2, metavar="N", help="questions that each rule has to save (2)"
+    )
+    parser.add_argument("--write", action="store_true", help="add the rules to the file, behind the others")
+    _add_journals(parser)
+
+
+def add_policy_learn(parser: Parser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="its id in `dragoman sessions list`, or last")
+    parser.add_argument("--policy", metavar="FILE", help="rules for this file instead of yours")
+    parser.add_argument("--write", action="store_true", help="add the rules to the file, behind the others")
+    _add_journals(parser, has_since=False)
+
+
+def _add_journals(parser: Parser, *, has_since: bool = True) -> None:
+    if has_since:
+        parser.add_argument("--since", metavar="SPAN", type=parse_span, help="the latest only: 12h, 30d, 8w")
+    parser.add_argument(
+        "--journal",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a journal instead of those of run, chat and your hub; may be given repeatedly",
+    )
     add_json(parser)
 
 

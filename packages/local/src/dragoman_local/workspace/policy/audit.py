@@ -9,6 +9,7 @@ are covered as far as they can be told; file contents are never written here.
 A line holds: `time`, `agent`, `session`, `method`, `kind`, `tool`, `title`, `paths`, `command`, `outcome`,
 `rule`, `why`, `by` (`policy`, `person`, `deadline` or `cancel`), `option` and, at a hub, `person`: the name
 of the token whose holder answered. What a subagent wanted has `requester`: its name, and for whom it works.
+What was denied for want of a rule has `remedy`: the command line with which a person allows it.
 At its end a line has `n`, its number, and `prev`, the SHA-256 of the line before it without its newline.
 
 A line that was changed, taken out, put in or moved breaks the chain at the next one; lines that were cut
@@ -72,6 +73,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     option: str | None
     person: str = ""
     requester: str = ""
+    remedy: str = ""
 
 
 def audit_entry(
@@ -100,6 +102,7 @@ def audit_entry(
         option=option,
         person=person,
         requester=redact(act.requester),
+        remedy=redact(decision.remedy),
     )
 
 

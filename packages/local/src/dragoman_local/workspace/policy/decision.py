@@ -31,6 +31,8 @@ class PolicyDecision(Struct, frozen=True, kw_only=True):
     """One sentence for people."""
     is_rule: bool = False
     """Whether somebody wrote a rule that says so; a default is none."""
+    remedy: str = ""
+    """Of what is denied: the command line with which a person allows it; nothing where none does."""
     needs_person: bool = False
     """Whether nobody but a person may allow it: a rule that denies might mean it, or it touches policies."""
 

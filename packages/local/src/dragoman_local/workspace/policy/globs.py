@@ -25,6 +25,7 @@ _MAGIC: Final = frozenset("*?[")
 _MOST_CHARACTERS: Final = 512
 
 
+@lru_cache(maxsize=4096)
 def absolute(path: str, base: str, *, home: str = "") -> str:
     """A path with its base before it and `.` and `..` worked out as far as text can tell."""
     if home and (path == "~" or path.startswith("~/")):
@@ -85,7 +86,7 @@ def is_above(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str
     """Whether a folder holds what one of the globs names, as far as it begins with plain names."""
     names = _parts(absolute(path, "/").casefold())
     places = [
-        tuple(takewhile(lambda name: not _MAGIC & set(name), parts))
+        _plain_ends(parts)[0]
         for glob in globs
         if "/" in glob and not glob.startswith("**")
         for parts in _anywhere(glob, tuple(roots), home)
@@ -142,9 +143,17 @@ def _parts(path: str) -> Parts:
 
 def _match(glob_parts: Parts, names: Parts) -> bool:
     """Whether names match a glob's parts; `**` stands for any number of them, none included."""
-    last = glob_parts[-1] if glob_parts else ""
-    if last and not _MAGIC & set(last) and names[-1:] != (last,):
-        return False  # most globs end in a plain name, and most paths in another
+    head, last = _plain_ends(glob_parts)
+    if names[: len(head)] != head or (last and names[-1:] != last):
+        return False  # most globs begin or end in plain names, and most paths in others
     return overlap(
         glob_parts, names, fits=lambda glob, name: fnmatchcase(name, glob), runs=("**",), is_literal=True
     )
+
+
+@lru_cache(maxsize=4096)
+def _plain_ends(glob_parts: Parts) -> tuple[Parts, Parts]:
+    """The plain names with which a glob begins, and the one with which it ends, if it does."""
+    head = tuple(takewhile(lambda name: not _MAGIC & set(name), glob_parts))
+    last = glob_parts[-1:]
+    return head, () if last and _MAGIC & set(last[0]) else last

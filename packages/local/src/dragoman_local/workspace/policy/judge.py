@@ -33,7 +33,13 @@ from dragoman_local.workspace.policy.partial_words import is_known
 from dragoman_local.workspace.policy.permission_prompt import PermissionChoice, Settlement
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError, read_policy
-from dragoman_local.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules, cover_text, rule_text
+from dragoman_local.workspace.policy.remembered_rules import (
+    NOT_KEPT,
+    RememberedRules,
+    allow_line,
+    cover_text,
+    rule_text,
+)
 
 log = logging.getLogger(__name__)
 
@@ -191,6 +197,11 @@ class PermissionJudge:
             return False
         rules = read_policy(text, "the answer").rules
         return replace(policy, remembered_rules=rules).decide(act).outcome == outcome
+
+    def with_remedy(self, act: Act, decision: PolicyDecision, policy: Policy) -> PolicyDecision:
+        """A denial with the command line with which a person allows it for good, if that would."""
+        line = allow_line(act)
+        return replace(decision, remedy=line) if line and self._would_hold(act, "allow", policy) else decision
 
     def turnstile(self, session_id: str) -> asyncio.Lock:
         """Whoever decides beside the loop holds it meanwhile: questions of a session stay in their order."""

@@ -121,7 +121,7 @@ class PermissionService:
         requester = self._requester_of(session_id)
         async with self._judge.turnstile(session_id):
             question = await asyncio.to_thread(self._judge_request, request, known_call, requester)
-        return select_option(await self._answer(question))
+        return select_option((await self._answer(question)).option)
 
     async def guard(self, access: Access) -> None:
         """Permit an access to something that is lent, or raise."""
@@ -136,8 +136,9 @@ class PermissionService:
             question = await asyncio.to_thread(
                 lambda: self._judge_act(replace(read_act(), requester=requester), LENT_OPTIONS, None)
             )
-        if await self._answer(question) not in ("allow", "always"):
-            raise policy_refusal()
+        decision, option, _ = await self._answer(question)
+        if option not in ("allow", "always"):
+            raise policy_refusal(decision.remedy)
 
     def note_grant(self, request: v1.RequestPermissionRequest, option: str | None) -> None:
         """A person elsewhere has answered a request: what follows from a yes is not asked again. Blocks."""
@@ -189,6 +190,8 @@ class PermissionService:
                 act=act, decision=PolicyDecision(outcome="deny", rule="", why=str(error)), options=options
             )
         decision = self._judge.decide(act, policy)
+        if decision.outcome == "deny" or (decision.outcome == "ask" and self._asker is None):
+            decision = self._judge.with_remedy(act, decision, policy)
         if decision.outcome != "ask" or self._asker is None:
             return _JudgedQuestion(act=act, decision=decision, options=options)
         offered_options = tuple(usable_options(options))
@@ -212,20 +215,20 @@ class PermissionService:
 
     # Answering.
 
-    async def _answer(self, question: _JudgedQuestion) -> str | None:
+    async def _answer(self, question: _JudgedQuestion) -> Settlement:
         act, decision = question.act, question.decision
         if question.prompt is not None and self._asker is not None:
             return await self._ask(self._asker, question, question.prompt)
         if decision.outcome == "ask":
             why = f"{decision.why}; it would be asked, and nobody is there"
-            decision = PolicyDecision(outcome="deny", rule=decision.rule, why=why)
+            decision = PolicyDecision(outcome="deny", rule=decision.rule, why=why, remedy=decision.remedy)
         option = choose_option("allow" if decision.outcome == "allow" else "deny", question.options)
         settlement = await asyncio.to_thread(
             self._judge.settle, act, decision, question.options, option, by="policy"
         )
         return self._tell(act, settlement)
 
-    async def _ask(self, asker: Asker, question: _JudgedQuestion, prompt: PermissionPrompt) -> str | None:
+    async def _ask(self, asker: Asker, question: _JudgedQuestion, prompt: PermissionPrompt) -> Settlement:
         act, decision, own = question.act, question.decision, question.own
         offered_options = [option for option in prompt.options if option is not own]
         try:
@@ -236,7 +239,7 @@ class PermissionService:
         choice = answer if isinstance(answer, PermissionChoice) else PermissionChoice(option_id=answer)
         if choice.by == "cancel":
             self._judge.note(act, decision, outcome="deny", by="cancel")
-            return None
+            return Settlement(decision, None)
         settlement = choice.settlement
         if settlement is None:
             settlement = await asyncio.to_thread(
@@ -249,11 +252,11 @@ class PermissionService:
             settlement = settlement._replace(option=choose_option("allow", offered_options))
         return self._tell(act, settlement)
 
-    def _tell(self, act: Act, settlement: Settlement) -> str | None:
-        """The option that the agent hears."""
+    def _tell(self, act: Act, settlement: Settlement) -> Settlement:
+        """What the agent hears."""
         if settlement.decision.outcome != "allow":
             self.denials.append((act, settlement.decision))
-        return settlement.option
+        return settlement
 
 
 def _own_always(options: Sequence[v1.PermissionOption]) -> v1.PermissionOption | None:

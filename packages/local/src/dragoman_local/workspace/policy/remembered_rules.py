@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
+from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.system.files import CAREFUL, lock
 from dragoman.system.replacement import PRIVATE, replacement_of
 from dragoman.text.sanitize import sanitize_line
@@ -30,8 +31,11 @@ from dragoman_local.workspace.policy.policy_parser import read_policy
 from dragoman_local.workspace.policy.rules import PolicyRule
 from dragoman_local.workspace.policy.shell import CommandScript
 
-_HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
+HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
 
+
+MOST_LINE: Final = 1000
+"""Characters of a command line that somebody would still copy."""
 
 NOT_KEPT: Final = "Always: this answer cannot be remembered; you will be asked again."
 
@@ -89,22 +93,42 @@ def rule_text(act: Act, decision: Literal["allow", "deny"], *, now: datetime) ->
         f"# {now.astimezone(UTC):%Y-%m-%d %H:%M} UTC, asked by {who}: {question_text}",
         "[[rule]]",
         f'decision = "{decision}"',
-        *(f"{key} = {_toml(values)}" for key, values in fields.items()),
+        *(f"{key} = {toml_value(values)}" for key, values in fields.items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def allow_line(act: Act) -> str:
+    """The command line with which a person keeps a yes to exactly this; empty where none can."""
+    conditions = _conditions(act, "allow")
+    if conditions is None or (act.tool and act.tool in TOOL_KINDS) or len(act.kinds) > 1:
+        return ""
+    words = ["dragoman", "policy", "allow", "--agent", act.agent, "--cwd", act.roots[0]]
+    if act.script is not None:
+        if act.start not in act.roots:
+            return ""  # the same words in another folder
+        words += ["--command", act.script.text]
+    else:
+        words += ["--kind", *act.kinds, *(("--tool", act.tool) if act.tool else ())]
+        words += [word for path in act.paths for word in ("--path", path)]
+    line = shlex.join(words)
+    return line if line.isprintable() and len(line) <= MOST_LINE else ""
 
 
 def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Sequence[str]] | None:
     """What a rule must name to mean this and nothing else. It belongs to one agent and one project."""
     if not act.agent or not act.roots or act.doubts:
         return None
-    fields: dict[str, Sequence[str]] = {"agent": [literal(act.agent)], "project": _place(act.roots[0])}
+    fields: dict[str, Sequence[str]] = {
+        "agent": [literal(act.agent)],
+        "project": place_patterns(act.roots[0]),
+    }
     if act.script is not None:
         if act.objection() is not None:
             return None
         # The same words do something else in another folder. A rejection holds in the whole project.
         if decision == "allow":
-            fields["folder"] = _place(act.start)
+            fields["folder"] = place_patterns(act.start)
         return {**fields, **_command_conditions(act.script)}
     fields["kind"] = sorted(act.kinds)
     if act.tool:
@@ -126,12 +150,12 @@ def _command_conditions(script: CommandScript) -> dict[str, Sequence[str]]:
     return {"command": [literal_pattern(script.commands[0])]} if is_plain else {"command_line": [script.text]}
 
 
-def _place(path: str) -> Sequence[str]:
+def place_patterns(path: str) -> Sequence[str]:
     """A folder as it was named, and where it really is: agents say the one, terminals the other."""
     return [literal(spelling) for spelling in dict.fromkeys((path, os.path.realpath(path)))]
 
 
-def _toml(values: Sequence[str]) -> str:
+def toml_value(values: Sequence[str]) -> str:
     """One text or a list: TOML writes both as JSON does, but for controls that JSON leaves alone."""
     text = json.dumps(values if len(values) > 1 else values[0], ensure_ascii=False)
     return re.sub(r"[\x7f-\x9f]", lambda control: f"\\u{ord(control[0]):04x}", text)
@@ -153,10 +177,14 @@ class RememberedRules:
         """Keep an answer; its rule, or None if it cannot be said as one: then it is asked again."""
         block = rule_text(act, decision, now=now or datetime.now(UTC))
         if block is not None:
-            with self._lock_file():
-                text = read_text(self.path) or _HEAD
-                self._replace(f"{text.rstrip()}\n\n{block}")
+            self.add(block, head=HEAD)
         return block
+
+    def add(self, block: str, *, head: str = "") -> None:
+        """Put rules at the end of the file; `head` begins a new one."""
+        with self._lock_file():
+            text = read_text(self.path) or head
+            self._replace(f"{text.rstrip()}\n\n{block}".lstrip())
 
     def take_back(self, block: str) -> None:
         """Delete a rule that `remember` has just kept."""

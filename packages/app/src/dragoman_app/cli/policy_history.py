@@ -1,0 +1,287 @@
+"""`dragoman policy test`, `suggest` and `learn`: what rules say of all that agents did, and which lack.
+
+It reads the history of `run` and `chat` and the journal of the hub, also while they are written to, and
+changes nothing. Exit status 1 means that something cannot be read, 2 a mistaken command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from dragoman.errors import JournalError, LocalMistake
+from dragoman.text.sanitize import sanitize_line
+from dragoman_app.apps.console import CommandFailed, ErrorStatus, say, say_json
+from dragoman_app.cli.policy import MEND, act_text
+from dragoman_hub.settings import HubSettings
+from dragoman_hub.settings_file import load_settings
+from dragoman_local.journal import Journal, StreamInfo, open_journal, open_sealed, read_key
+from dragoman_local.journal.history import history_path
+from dragoman_local.journal.journal_copy import all_streams
+from dragoman_local.sandbox.boundary import parse_profile
+from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.policy import Policy
+from dragoman_local.workspace.policy.policy_files import load_policy
+from dragoman_local.workspace.policy.policy_parser import PolicyError
+from dragoman_local.workspace.policy.policy_paths import policy_paths
+from dragoman_local.workspace.policy.remembered_rules import RememberedRules
+from dragoman_local.workspace.proof.policy_trial import PolicyTrial, TrialCounts, Verdict, count
+from dragoman_local.workspace.proof.recorded_acts import ActFold, RecordedAct, Source
+from dragoman_local.workspace.proof.session_needs import SessionNeeds, needs_of
+from dragoman_local.workspace.proof.suggestions import Suggestion, described, suggest
+
+SHOWN: Final = 20
+"""Acts of a kind that are listed; `--json` has all."""
+
+_SOURCES: Final[dict[Source, str]] = {
+    "request": "asked for",
+    "lent": "lent files and terminals",
+    "announced": "announced, asked nobody",
+}
+
+
+def run_test(args: argparse.Namespace) -> int:
+    with ErrorStatus(LocalMistake, status=1, next_step=MEND):
+        _policy_in(args, ())  # a mistake is said also where there is nothing to judge
+        trial = PolicyTrial(partial(_policy_in, args))
+        acts = recorded_acts(args)
+        counts, verdicts = count(acts, trial)
+    names = sorted(
+        {
+            layer.name
+            for roots in {act.act.roots for act in acts if act.act}
+            for layer in trial.policy_in(roots).layers
+        }
+    )
+    if args.json:
+        say_json(_report(counts, verdicts, names))
+    else:
+        _print(counts, verdicts, names)
+    return 0
+
+
+def _policy_in(args: argparse.Namespace, roots: tuple[str, ...]) -> Policy:
+    return load_policy(roots=roots, file=args.policy)
+
+
+def run_suggest(args: argparse.Namespace) -> int:
+    file = args.policy or policy_paths().policy
+    with ErrorStatus(LocalMistake, status=1, next_step=MEND):
+        trial = PolicyTrial(partial(load_suggested, args))
+        counts, verdicts = count(recorded_acts(args), trial)
+        suggestions = list(suggest(verdicts, trial.policy_in, source=file, least=args.least))
+    return _propose(args, suggestions, counts.questions, file)
+
+
+def run_learn(args: argparse.Namespace) -> int:
+    """What one session needed: a profile of the wall, and rules for each of its questions."""
+    file = args.policy or policy_paths().policy
+    with ErrorStatus(LocalMistake, status=1, next_step=MEND):
+        trial = PolicyTrial(partial(load_suggested, args))
+        acts = recorded_acts(args, session=args.session)
+        counts, verdicts = count(acts, trial)
+        suggestions = list(suggest(verdicts, trial.policy_in, source=file, least=1))
+    return _propose(args, suggestions, counts.questions, file, needs=needs_of(acts))
+
+
+def load_suggested(args: argparse.Namespace, roots: tuple[str, ...]) -> Policy:
+    """What holds there; a file that is named need not be there yet."""
+    is_there = args.policy is not None and os.path.exists(args.policy)
+    return load_policy(roots=roots, file=args.policy if is_there else None)
+
+
+def _propose(
+    args: argparse.Namespace,
+    suggestions: Sequence[Suggestion],
+    questions: int,
+    file: str,
+    *,
+    needs: SessionNeeds | None = None,
+) -> int:
+    saved = sum(suggestion.saves for suggestion in suggestions)
+    text = "\n".join(map(described, suggestions))
+    if args.json:
+        say_json(
+            {
+                "questions": questions,
+                "saved": saved,
+                "rules": suggestions,
+                "written": file if args.write and suggestions else None,
+                **({} if needs is None else {"needs": needs, "sandbox": _profile_for(needs)}),
+            }
+        )
+    else:
+        if needs is not None:
+            _print_needs(needs)
+        say(f"# {questions:,} questions, of which these rules would have saved {saved:,}.\n")
+        say(text or "# There is no rule to propose.")
+    if args.write and suggestions:
+        with ErrorStatus(OSError, PolicyError, status=1, next_step=f"look at {file}"):
+            RememberedRules(os.path.abspath(file)).add(text)
+        say(f"Written to {file}.", file=sys.stderr)
+    return 0
+
+
+def _print_needs(needs: SessionNeeds) -> None:
+    say(f"# A wall that was enough: the profile {_profile_for(needs)}")
+    if needs.writes:
+        say(sanitize_line(f"# Changed in its folders: {', '.join(needs.writes)}"))
+    if needs.outside:
+        say(sanitize_line(f"# Changed outside, which the wall refuses: {', '.join(needs.outside)}"))
+    if needs.hosts:
+        say(sanitize_line(f"# Hosts that it named: {', '.join(needs.hosts)}"))
+    if needs.has_commands:
+        say("# What its commands wrote and reached is not recorded.")
+
+
+def _profile_for(needs: SessionNeeds) -> str:
+    """With the hosts that were named, if a profile can say them here."""
+    narrow = f"workspace+net:{','.join(needs.hosts)}"
+    try:
+        parse_profile(narrow)
+    except LocalMistake:
+        return needs.profile
+    return narrow if needs.hosts and needs.profile == "workspace" else needs.profile
+
+
+# Reading.
+
+
+def recorded_acts(args: argparse.Namespace, *, session: str = "") -> list[RecordedAct]:
+    """All acts of the journals that the command line means; raises `CommandFailed` if there is none."""
+    places = [(path, "") for path in args.journal] or usual_journals()
+    found = [(path, key) for path, key in places if os.path.exists(path)]
+    if not found:
+        what = ", ".join(path for path, _ in places)
+        raise CommandFailed(
+            f"nothing is recorded yet: there is no {what}", "dragoman run records what it does"
+        )
+    span = getattr(args, "since", None)
+    since = 0.0 if span is None else time.time() - span
+    acts: list[RecordedAct] = []
+    for path, key in found:
+        with ErrorStatus(JournalError, OSError, LocalMistake, status=1):
+            acts += asyncio.run(_read(path, key, since=since, session=session))
+    if session == "last" and acts:
+        latest = max(acts, key=lambda act: act.time).stream
+        acts = [act for act in acts if act.stream == latest]
+    if session and not acts:
+        raise CommandFailed(f"no session {session!r} with acts is recorded", "see dragoman sessions list")
+    return acts
+
+
+def usual_journals() -> list[tuple[str, str]]:
+    """Those of `run`, `chat` and the hub, with the files of their keys."""
+    try:
+        settings = load_settings()
+    except LocalMistake:  # `dragoman config check` says what is wrong
+        settings = HubSettings()
+    return [(str(history_path()), ""), (settings.journal_place, settings.encryption.key)]
+
+
+async def _read(path: str, key: str, *, since: float, session: str) -> list[RecordedAct]:
+    acts: list[RecordedAct] = []
+    known: dict[bytes, Act] = {}
+    async with _opened(Path(path), key) as journal:
+        infos = [
+            info
+            async for info in all_streams(journal)
+            if info.updated >= since and (not session or session in (info.stream, info.session))
+        ]
+        if session == "last":
+            infos = list((await journal.list(limit=1)).streams)
+        for info in sorted(infos, key=lambda info: (info.created, info.stream)):
+            acts += [act async for act in acts_of(journal, info, known) if act.time >= since]
+    return acts
+
+
+def _opened(path: Path, key: str) -> AbstractAsyncContextManager[Journal]:
+    return open_sealed(path, read_key(key)) if key else open_journal(path)
+
+
+async def acts_of(
+    journal: Journal, info: StreamInfo, known: dict[bytes, Act] | None = None
+) -> AsyncIterator[RecordedAct]:
+    """The acts of one stream, up to a damage if there is one."""
+    home = policy_paths().home
+    fold = ActFold(stream=info.stream, agent=info.agent, cwd=info.cwd, home=home, known=known)
+    try:
+        async for page in journal.replay(info.stream):
+            for entry in page:
+                for act in fold.add(entry.sequence, entry.direction, entry.frame, entry.time):
+                    yield act
+    except JournalError as error:
+        say(f"{info.stream} is read up to here: {error}", file=sys.stderr)
+    for act in fold.finish():
+        yield act
+
+
+# Telling.
+
+
+def _print(counts: TrialCounts, verdicts: Sequence[Verdict], names: Sequence[str]) -> None:
+    say(f"{counts.judged:,} acts in {counts.sessions:,} sessions, judged by")
+    say(sanitize_line(f"  {', '.join(names) or 'no rules'}"))
+    say(f"\n{'':<26}{'allow':>8}{'ask':>8}{'deny':>8}")
+    for source, name in _SOURCES.items():
+        row = counts.acts.get(source)
+        if row is not None:
+            say(f"{name:<26}{row['allow']:>8,}{row['ask']:>8,}{row['deny']:>8,}")
+    say(
+        f"\n{counts.questions:,} questions; {counts.held_by_wall:,} of them are about what a wall would hold."
+    )
+    _print_acts("Would be denied, was allowed", [each for each in verdicts if each.is_stricter])
+    _print_acts("Would be allowed, was refused", [each for each in verdicts if each.is_milder])
+    for flaw, number in sorted(counts.flaws.items()):
+        say(f"\n{number:,} acts are not judged as they were: {flaw}.")
+
+
+def _print_acts(title: str, verdicts: Sequence[Verdict]) -> None:
+    say(f"{title}: {len(verdicts):,}")
+    for verdict in verdicts[:SHOWN]:
+        say(
+            sanitize_line(
+                f"  {verdict.recorded.stream} #{verdict.recorded.sequence}  {act_text(verdict.act)}"
+            )
+        )
+        say(sanitize_line(f"    {verdict.decision.rule}"))
+    if len(verdicts) > SHOWN:
+        say(f"  … and {len(verdicts) - SHOWN:,} more; --json has all")
+
+
+def _report(counts: TrialCounts, verdicts: Sequence[Verdict], names: Sequence[str]) -> dict[str, object]:
+    return {
+        "sessions": counts.sessions,
+        "policies": names,
+        "acts": counts.acts,
+        "questions": counts.questions,
+        "heldByWall": counts.held_by_wall,
+        "stricter": counts.stricter,
+        "milder": counts.milder,
+        "notAsTheyWere": counts.flaws,
+        "verdicts": [_fields(verdict) for verdict in verdicts],
+    }
+
+
+def _fields(verdict: Verdict) -> dict[str, object]:
+    recorded, decision = verdict.recorded, verdict.decision
+    return {
+        "session": recorded.stream,
+        "entry": recorded.sequence,
+        "source": recorded.source,
+        "act": act_text(verdict.act),
+        "outcome": decision.outcome,
+        "rule": decision.rule,
+        "why": decision.why,
+        "answer": recorded.answer,
+        "by": recorded.by,
+        "flaw": recorded.flaw,
+    }

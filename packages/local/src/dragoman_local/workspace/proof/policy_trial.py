@@ -1,0 +1,168 @@
+"""What a policy says of recorded acts, and how that differs from what was answered then.
+
+    trial = PolicyTrial(find_policy)
+    for recorded in acts:
+        verdict = trial.judge(recorded)
+
+It decides with the judge of live sessions. Where that asks, the recorded answer stands in for the person:
+what a yes covered then is not asked again. The same acts and the same policy give the same verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from dragoman_local.secrets.names import REDACTED
+from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.decision import Outcome, PolicyDecision
+from dragoman_local.workspace.policy.judge import PermissionJudge
+from dragoman_local.workspace.policy.policy import Policy, is_guarded
+from dragoman_local.workspace.proof.recorded_acts import RecordedAct, Source
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """A recorded act, and what the policy says of it."""
+
+    recorded: RecordedAct
+    act: Act
+    decision: PolicyDecision
+
+    @property
+    def is_milder(self) -> bool:
+        """Whether it would be allowed, and was refused."""
+        return self.decision.outcome == "allow" and self.recorded.answer == "deny"
+
+    @property
+    def is_stricter(self) -> bool:
+        """Whether it would be denied, and was allowed."""
+        return self.decision.outcome == "deny" and self.recorded.answer == "allow"
+
+    @property
+    def is_held_by_wall(self) -> bool:
+        """Whether it is asked for want of a rule, and could change nothing but the session's folders behind
+        the wall. The network is not kept away, nor what may be read.
+        """
+        act, decision = self.act, self.decision
+        if decision.outcome != "ask" or decision.is_rule or decision.needs_person or act.fetches:
+            return False
+        if act.script is not None:
+            return act.is_in_roots(act.real_start or act.start)
+        places = act.written_paths
+        return (
+            bool(places) and act.is_inside and not any(is_guarded(path, roots=act.roots) for path in places)
+        )
+
+
+class TrialCounts(Struct, kw_only=True):
+    """How many acts came to what."""
+
+    sessions: int = 0
+    acts: dict[Source, dict[Outcome, int]] = field(default_factory=dict)
+    flaws: dict[str, int] = field(default_factory=dict)
+    """Acts that are not judged, or not as they were, by the reason."""
+    stricter: int = 0
+    milder: int = 0
+    held_by_wall: int = 0
+    """Questions that the wall would make needless."""
+
+    @property
+    def judged(self) -> int:
+        return sum(sum(outcomes.values()) for outcomes in self.acts.values())
+
+    @property
+    def questions(self) -> int:
+        """Acts that are asked; what was announced and done asks nobody."""
+        return sum(self.acts.get(source, {}).get("ask", 0) for source in ("request", "lent"))
+
+    def add(self, verdict: Verdict) -> None:
+        source, outcome = verdict.recorded.source, verdict.decision.outcome
+        outcomes = self.acts.setdefault(source, {"allow": 0, "ask": 0, "deny": 0})
+        outcomes[outcome] += 1
+        self.stricter += verdict.is_stricter
+        self.milder += verdict.is_milder
+        self.held_by_wall += verdict.is_held_by_wall and source != "announced"
+
+
+class PolicyTrial:
+    """Judges acts, one stream after the other. Constructing one reads nothing."""
+
+    def __init__(self, find_policy: Callable[[tuple[str, ...]], Policy]) -> None:
+        """`find_policy` gives what holds in the folders of a session; it is asked once for each."""
+        self._find_policy = find_policy
+        self._policies: dict[tuple[str, ...], Policy] = {}
+        self._decisions: dict[Act, PolicyDecision] = {}
+        self._judge = PermissionJudge()
+        self._turn: tuple[str, int] = ("", 0)
+
+    def judge(self, recorded: RecordedAct) -> Verdict | None:
+        """None for an act that cannot be read."""
+        act = recorded.act
+        if act is None:
+            return None
+        if self._turn != (turn := (recorded.stream, recorded.turn)):
+            self._turn = turn
+            self._judge.grants.clear()
+        decision = self._decide(act)
+        if decision.outcome == "ask" and recorded.source == "lent" and self._was_granted(act):
+            why = "a request for permission was granted for it"
+            decision = PolicyDecision(outcome="allow", rule=decision.rule, why=why)
+        if recorded.source == "request":
+            answer = recorded.answer if decision.outcome == "ask" else decision.outcome
+            if answer == "allow":
+                self._judge.grants.add(act)
+            else:
+                self._judge.grants.take_back(act)
+        return Verdict(recorded=recorded, act=act, decision=decision)
+
+    def policy_in(self, roots: tuple[str, ...]) -> Policy:
+        policy = self._policies.get(roots)
+        if policy is None:
+            policy = self._policies[roots] = self._find_policy(roots)
+        return policy
+
+    def _decide(self, act: Act) -> PolicyDecision:
+        key = without_names(act)
+        decision = self._decisions.get(key)
+        if decision is None:
+            decision = self._decisions[key] = self.policy_in(act.roots).decide(act)
+        return decision
+
+    def _was_granted(self, act: Act) -> bool:
+        """Whether a yes covers it. Recordings lack the values of variables, and often what a file held
+        before: then the yes to the same command, or to a change of the same file, counts.
+        """
+        grants = self._judge.grants
+        if grants.use(act):
+            return True
+        told = tuple(each for each in act.variables if not each.endswith(f"={REDACTED}"))
+        if told != act.variables:
+            return grants.use(replace(act, variables=told))
+        is_unknown = bool(act.changes) and all(change.old is None for change in act.changes)
+        return is_unknown and grants.use(
+            replace(act, kind="read", writes=False, method="fs/read", changes=())
+        )
+
+
+def without_names(act: Act) -> Act:
+    """An act with what rules look at: none asks what a file would hold, whose session it is, or how a command
+    is called.
+    """
+    return replace(act, session_id="", changes=(), title=act.title if act.script is None else "")
+
+
+def count(acts: Iterable[RecordedAct], trial: PolicyTrial) -> tuple[TrialCounts, list[Verdict]]:
+    """The counts, and every verdict in its order."""
+    counts, verdicts, streams = TrialCounts(), [], set()
+    for recorded in acts:
+        streams.add(recorded.stream)
+        if recorded.flaw:
+            counts.flaws[recorded.flaw] = counts.flaws.get(recorded.flaw, 0) + 1
+        verdict = trial.judge(recorded)
+        if verdict is not None:
+            counts.add(verdict)
+            verdicts.append(verdict)
+    counts.sessions = len(streams)
+    return counts, verdicts
