@@ -30,6 +30,7 @@ from dragoman_hub.settings import (
 from dragoman_hub.settings_values import BadElement, BadValue, read_choice, read_value
 from dragoman_local.known.config import NAME
 from dragoman_local.known.toml_text import TomlStatement, statements, write_key
+from dragoman_local.sandbox.boundary import works_in_folders
 
 BUILT_IN = ("review", "code", "echo")
 """Agents that are there without being configured."""
@@ -158,7 +159,7 @@ class _SettingsReading:
         profile = self.values.get((*agent, "sandbox"), "off")
         if profile != "off" and (self.values.get((*agent, "url")) or self.values.get((*agent, "place"))):
             self._add((*agent, "sandbox"), "no wall can be around an agent that runs elsewhere")
-        elif profile == "workspace" and not self.values.get((*agent, "cwd")):
+        elif works_in_folders(profile) and not self.values.get((*agent, "cwd")):
             self._add((*agent, "sandbox"), "workspace needs cwd: the folder that its sessions are in")
 
     def _value(self, hint: object, value: object, path: Key) -> None:

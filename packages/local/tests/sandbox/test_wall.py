@@ -31,7 +31,7 @@ def test_no_wall_can_always_be_held() -> None:
 
 
 def test_a_layer_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wall, "_try_out", lambda: "Landlock: the kernel has none, or it is off")
+    monkeypatch.setattr(wall, "_try_out", lambda **_: "Landlock: the kernel has none, or it is off")
     monkeypatch.setattr(wall, "_content", lambda path: "")
     assert can_hold("workspace") == "Landlock: the kernel has none, or it is off"
     with pytest.raises(LocalMistake, match="cannot be held here: Landlock: the kernel has none"):
@@ -114,6 +114,6 @@ def test_an_agent_without_a_wall_has_nothing_in_front() -> None:
 
 
 def test_an_agent_gets_no_wall_that_cannot_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wall, "_try_out", lambda: "Landlock: the kernel has none, or it is off")
+    monkeypatch.setattr(wall, "_try_out", lambda **_: "Landlock: the kernel has none, or it is off")
     with pytest.raises(LocalMistake, match="cannot be held here"):
         agent_launcher("workspace", "sh", ["/project"], environ={})

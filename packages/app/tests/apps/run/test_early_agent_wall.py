@@ -6,9 +6,13 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -90,6 +94,44 @@ def test_a_run_says_which_wall_is_in_force(folder: Path) -> None:
     done = run(*arguments, folder=folder.parent, cwd=folder)
     assert (done.status, done.out.strip()) == (0, str(folder))
     assert "sandbox: workspace for the agent" in done.err
+
+
+@pytest.mark.bound(20)
+def test_an_agent_and_its_commands_have_the_network_that_was_chosen(folder: Path) -> None:
+    """A port of this machine that is permitted, and one that is not."""
+    ask = (
+        "python3 -c \"import socket; print(socket.create_connection(('127.0.0.1', %d), 3).recv(9).decode())\""
+    )
+    with served_once() as port, served_once() as other:
+        lines = [
+            f"{act} {ask % number} 2>&1 | tail -n 1" for number in (port, other) for act in ("run", "lent")
+        ]
+        done = turn(folder, *lines, profile=f"workspace+net:localhost:{port}")
+    assert done.status == 0, done.err
+    assert done.named("start")[0]["sandbox"] == f"workspace+net:localhost:{port}"
+    assert json.loads(done.text) == [
+        "here",
+        "here",
+        *["ConnectionRefusedError: [Errno 111] Connection refused"] * 2,
+    ]
+
+
+@contextmanager
+def served_once() -> Iterator[int]:
+    """The port of a program that says `here` to everybody."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    with listener.accept()[0] as link:
+                        link.sendall(b"here")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
 
 
 def test_no_wall_can_be_around_an_agent_elsewhere(folder: Path) -> None:

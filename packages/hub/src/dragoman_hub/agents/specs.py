@@ -31,6 +31,7 @@ from dragoman_hub.agents.pool import AgentSpec
 from dragoman_hub.settings import AgentSettings
 from dragoman_local.known import AgentSource, KnownAgent
 from dragoman_local.known.lookup import BUILT_IN, well_known_for
+from dragoman_local.sandbox.boundary import works_in_folders
 from dragoman_local.sandbox.wall import agent_launcher, hold_or_refuse
 from dragoman_local.secrets.names import is_secret_variable
 from dragoman_local.secrets.search import redact
@@ -156,7 +157,7 @@ def _spec(
         restarts=settings.restarts,
         place=settings.place,
         sandbox=settings.sandbox,
-        roots=(settings.cwd, os.path.realpath(settings.cwd)) if settings.sandbox == "workspace" else (),
+        roots=(settings.cwd, os.path.realpath(settings.cwd)) if works_in_folders(settings.sandbox) else (),
         open=reach if settings.url else start,
         adopt=None if settings.url else adopt,
         secrets=_secrets(settings),

@@ -24,7 +24,14 @@ import msgspec
 
 from dragoman.errors import LocalMistake
 from dragoman.system.folders import home_folder
-from dragoman_local.sandbox.boundary import Boundary, Profile, SandboxChoice, parse_profile
+from dragoman_local.sandbox.boundary import (
+    Boundary,
+    Network,
+    Profile,
+    SandboxChoice,
+    parse_profile,
+    read_profile,
+)
 from dragoman_local.sandbox.plan import boundary_for, showing_program
 
 _START = (
@@ -55,23 +62,25 @@ def confined(words: Sequence[str], boundary: Boundary) -> list[str]:
 
 def can_hold(profile: Profile) -> str | None:
     """Why this machine cannot hold a profile; None if it can. It is tried once, with a real wall."""
-    return None if profile == "off" else _why_not()
+    parts = read_profile(profile)
+    return None if parts.base == "off" else _why_not(filters=parts.network is not None)
 
 
 @cache
-def _why_not() -> str | None:
+def _why_not(*, filters: bool) -> str | None:
     if sys.platform != "linux":
         return "this system is not Linux, and no other is supported yet"
     if os.uname().machine != "x86_64":
         return f"the processor {os.uname().machine} is not supported yet, x86-64 is"
     if not sys.executable or getattr(sys, "frozen", False):
         return "there is no Python to start the sandbox with: this program is frozen"
-    return _explain(_try_out())
+    return _explain(_try_out(filters=filters))
 
 
-def _try_out() -> str:
+def _try_out(*, filters: bool) -> str:
     """The complaint of a launcher that cannot build a wall; empty if it can."""
-    words = confined(["/bin/true"], Boundary(profile="read-only"))
+    boundary = Boundary(profile="read-only", network=Network() if filters else None)
+    words = confined(["/bin/true"], boundary)
     try:
         probe = subprocess.run(
             words, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, check=False
