@@ -157,8 +157,10 @@ class _SettingsReading:
 
     def _check_wall(self, agent: Key) -> None:
         profile = self.values.get((*agent, "sandbox"), "off")
-        if profile != "off" and (self.values.get((*agent, "url")) or self.values.get((*agent, "place"))):
-            self._add((*agent, "sandbox"), "no wall can be around an agent that runs elsewhere")
+        if profile != "off" and self.values.get((*agent, "url")):
+            self._add((*agent, "sandbox"), "no wall can be around an agent that runs already")
+        elif profile != "off" and self.values.get((*agent, "map")):
+            self._add((*agent, "sandbox"), "a wall elsewhere is around a folder there: leave map out")
         elif works_in_folders(profile) and not self.values.get((*agent, "cwd")):
             self._add((*agent, "sandbox"), "workspace needs cwd: the folder that its sessions are in")
 

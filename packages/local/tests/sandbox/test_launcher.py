@@ -174,6 +174,44 @@ def _few_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))
 
 
+# What others obey and what was not there.
+
+MADE = {
+    ".mcp.json": "echo '{}' > .mcp.json",
+    ".dragoman": "mkdir .dragoman && echo x > .dragoman/policy.toml",
+    ".claude/settings.json": "mkdir -p .claude && echo '{}' > .claude/settings.json",
+    ".envrc": "ln -s /etc/passwd .envrc",
+    ".vscode": "mkdir other && echo x > other/tasks.json && mv other .vscode",
+    ".zed": "mkdir -p /tmp/elsewhere && echo x > /tmp/elsewhere/tasks.json && ln -s /tmp/elsewhere .zed",
+    "opencode.json": (
+        "(setsid sh -c 'trap \"\" TERM; sleep 0.1; echo {} > opencode.json; sleep 1000' &); sleep 0.2"
+    ),
+}
+
+
+def test_what_others_obey_gets_another_name_if_a_command_made_it(ground: Scene) -> None:
+    if ground.uid != os.getuid():
+        pytest.skip("the folder is ours alone")
+    folder = ground.base / "fresh"
+    folder.mkdir()
+    boundary = boundary_for("workspace", [str(folder)], environ=ground.environment)
+    for number in (1, 2):
+        line = "; ".join(f"({line})" for line in MADE.values())
+        words = ground.confined(["/bin/sh", "-c", line], boundary)
+        done = subprocess.run(words, cwd=folder, capture_output=True, check=False)
+        for name in MADE:
+            path = folder / (".zed" if name == ".zed" else name)
+            assert not os.path.lexists(path), name
+            assert os.path.lexists(f"{path}-made-inside-{number}"), (name, done.stderr)
+            assert f"this command made {path}, which programs obey" in done.stderr.decode()
+
+
+def test_what_was_there_and_what_nobody_obeys_keeps_its_name(ground: Scene) -> None:
+    done = shell(ground, "mkdir -p .vscode made; touch made/file; cat .claude/settings.json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert {".vscode", ".claude", "made"} <= {path.name for path in ground.workspace.iterdir()}
+
+
 # A wall that cannot be built.
 
 

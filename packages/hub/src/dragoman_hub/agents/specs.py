@@ -20,7 +20,7 @@ import msgspec
 
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.environment import agent_environment
-from dragoman.sdk.remote_place import CLIENT_VARIABLES, command_in, parse_place
+from dragoman.sdk.remote_place import CLIENT_VARIABLES, command_in, parse_place, with_wall
 from dragoman.system.replacement import replace_file
 from dragoman.transport.http_client import open_http
 from dragoman.transport.websocket import open_websocket
@@ -61,7 +61,7 @@ def specs_of(
     `LocalMistake` for a wall that this machine cannot hold.
     """
     for settings in agents.values():
-        hold_or_refuse(settings.sandbox)
+        hold_or_refuse("off" if settings.place else settings.sandbox)
     return {name: _spec(name, settings, folder, lease, policy, secrets) for name, settings in agents.items()}
 
 
@@ -79,7 +79,7 @@ def _spec(
         entry = well_known_for(name, settings.command, AgentSource.CONFIG)
         return await asyncio.to_thread(
             agent_launcher,
-            settings.sandbox,
+            "off" if settings.place else settings.sandbox,
             settings.command[0] if settings.command else "",
             [settings.cwd] if settings.cwd else [],
             state=(*settings.state, *(() if entry is None else entry.state)),
@@ -190,6 +190,8 @@ def command_of(
         names = (*settings.env, *settings.allow)
         place = parse_place(settings.place)
         command = [*command_in(place, command, variables=names, maps=settings.map, cwd=settings.cwd)]
+        if settings.sandbox != "off":
+            command = [*with_wall(command, settings.sandbox, settings.cwd)]
     if not needs_interpreter(name, settings):
         return command
     ours = [sys.executable, "-m", "dragoman", "translate", "--client", "v1"]

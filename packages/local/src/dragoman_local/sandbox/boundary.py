@@ -86,6 +86,10 @@ class Boundary(Struct, frozen=True, kw_only=True):
     writable: tuple[Place, ...] = ()
     read_only: tuple[str, ...] = ()
     """Below what is writable, hidden or private, and to be seen but not to be changed."""
+    reserved: tuple[str, ...] = ()
+    """What others obey and what is not there yet. Nobody can forbid a name in a writable folder: what a
+    command makes of them is given another name when it ends.
+    """
     hidden: tuple[str, ...] = ()
     temporary: str = ""
     """The folder that is `/tmp` inside; none is a new and empty one, which ends with the command."""

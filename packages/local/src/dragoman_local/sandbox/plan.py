@@ -58,6 +58,9 @@ def boundary_for(
         profile=profile,
         writable=tuple(_places(path for path in writable if path not in read_only)),
         read_only=tuple(path for path in read_only if path not in hidden),
+        reserved=tuple(
+            path for root in roots for name in names.PROJECT if not os.path.lexists(path := f"{root}/{name}")
+        ),
         hidden=tuple(hidden),
         temporary=temporary,
         environment=dict(names.CACHES),
