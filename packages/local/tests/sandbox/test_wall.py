@@ -76,6 +76,25 @@ def test_the_temporary_folder_ends_with_the_wall(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+def test_the_folder_of_a_wall_whose_process_was_killed_goes_with_the_next_wall(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    project = tmp_path / "project"
+    project.mkdir()
+    left, foreign = tmp_path / "dragoman-wall-left", tmp_path / "dragoman-wall-link"
+    (left / "below").mkdir(parents=True)
+    foreign.symlink_to(project)
+    first = Wall("workspace", folders=[str(project)])
+    second = Wall("workspace", folders=[str(project)])
+    assert not left.exists()
+    assert Path(first.boundary.temporary).is_dir()
+    assert project.is_dir()
+    assert foreign.is_symlink()
+    for each in (first, second):
+        each.close()
+
+
 @pytest.mark.parametrize("profile", ["workspace", "read-only"])
 def test_an_agent_has_its_own_state_and_login_and_no_secret_of_others(
     profile: Profile, tmp_path: Path

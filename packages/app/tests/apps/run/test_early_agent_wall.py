@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -18,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
-from dragoman_local.sandbox.wall import can_hold
+from dragoman_local.sandbox.wall import Wall, can_hold
+from tests import forks
 from tests.apps.run.run_process import RUN, Done, home, run
 from tests.sandbox import walled_agent
 
@@ -185,12 +187,34 @@ def test_a_cancelled_turn_ends_and_takes_everything_along(folder: Path) -> None:
     wait_until_gone(mark)
 
 
-@pytest.mark.bound(40)
+KILLS = int(os.environ.get("DRAGOMAN_WALL_KILLS", "3"))
+
+
+@pytest.mark.bound(60 + 6 * KILLS)
 def test_nothing_is_left_of_a_run_that_is_killed(folder: Path) -> None:
-    mark = f"mark-{os.urandom(8).hex()}"
-    process = start(folder, mark)
-    process.kill()
-    process.communicate()
-    wait_until_gone(mark)
-    wait_until_gone(str(folder / "agent.py"))
-    assert not [name for name in os.listdir(folder.parent / "temporary") if "wall" in name]
+    """At any moment of its start, and in its turn. The folder of a session's commands goes with the next."""
+    temporary = folder.parent / "temporary"
+    temporary.mkdir()
+    env = home(folder.parent, TMPDIR=str(temporary))
+    mounts = Path("/proc/self/mounts").read_text()
+    for number in range(KILLS):
+        chance = random.Random(number)
+        mark = f"mark-{os.getpid()}-{number}.example"
+        profile = f"workspace+net:{mark}"
+        line = [*RUN, *words(folder, f"lent (setsid sleep 1000 {mark} &)\nleave {mark}", profile)]
+        (folder / "ready").unlink(missing_ok=True)
+        process = forks.start(line, cwd=folder, env=env, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + (patience(20) if number % 3 == 0 else chance.random())
+        while not (folder / "ready").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        assert number % 3 or (folder / "ready").exists()
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+        wait_until_gone(mark)
+    assert Path("/proc/self/mounts").read_text() == mounts
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(temporary))
+        Wall("workspace", folders=[str(folder)]).close()
+    assert not [name for name in os.listdir(temporary) if "wall" in name]

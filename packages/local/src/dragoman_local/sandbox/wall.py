@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 
 from dragoman.errors import LocalMistake
+from dragoman.system.files import lock, try_lock
 from dragoman.system.folders import home_folder
 from dragoman_local.sandbox.boundary import (
     Boundary,
@@ -190,8 +191,7 @@ class Wall:
         secrets: Sequence[str] = (),
     ) -> None:
         """Raises `LocalMistake` if no wall can be built around these folders."""
-        self._temporary = f"{os.environ.get('TMPDIR') or '/tmp'}/dragoman-wall-{os.urandom(8).hex()}"
-        os.mkdir(self._temporary, 0o700)
+        self._temporary, self._held = _own_folder()
         try:
             self.boundary = boundary_for(
                 profile, folders, state=state, secrets=secrets, temporary=self._temporary
@@ -205,7 +205,39 @@ class Wall:
 
     def close(self) -> None:
         """Remove the temporary folder, and what commands left in it. Closing twice is fine."""
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        if self._held >= 0:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            os.close(self._held)
+            self._held = -1
+
+
+def _own_folder() -> tuple[str, int]:
+    """A new temporary folder, and a descriptor whose lock says that it is in use. Those whose process
+    was killed have no lock, and are removed.
+    """
+    parent = os.environ.get("TMPDIR") or "/tmp"
+    draft = f"{parent}/dragoman-new-wall-{os.urandom(8).hex()}"
+    os.mkdir(draft, 0o700)
+    held = os.open(draft, os.O_RDONLY | os.O_DIRECTORY)
+    lock(held)
+    folder = draft.replace("-new-wall-", "-wall-")
+    os.rename(draft, folder)
+    with suppress(OSError), os.scandir(parent) as entries:  # what cannot be looked at stays
+        for entry in entries:
+            if entry.name.startswith("dragoman-wall-") and entry.path != folder:
+                _remove_unless_held(entry)
+    return folder, held
+
+
+def _remove_unless_held(entry: os.DirEntry[str]) -> None:
+    with suppress(OSError):
+        if entry.stat(follow_symlinks=False).st_uid == os.getuid():
+            held = os.open(entry.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                if try_lock(held):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+            finally:
+                os.close(held)
 
 
 class SessionWall:
