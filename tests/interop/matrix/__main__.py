@@ -31,7 +31,7 @@ from dragoman.testing.models import scripted_model
 from dragoman.testing.pace import pace
 from dragoman.version import VERSION
 from dragoman_local.known.installation.registry import SHIPPED
-from dragoman_local.sandbox.boundary import PROFILES, Profile
+from dragoman_local.sandbox.boundary import Profile, parse_profile
 from tests.interop.matrix.agent_trial import AgentTrial
 from tests.interop.matrix.catalogue import BadCatalogue, Catalogue, CatalogueRow, load_catalogue
 from tests.interop.matrix.client_trial import ClientTrial
@@ -176,7 +176,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--timeout", type=float, default=60.0, help="seconds for each step on a quiet machine (60)"
     )
-    parser.add_argument("--sandbox", choices=PROFILES, default="off", help="the wall around agents (off)")
+    parser.add_argument(
+        "--sandbox", type=parse_profile, default="off", metavar="P", help="the wall around agents (off)"
+    )
     parser.add_argument("--no-write", action="store_true", help="leave the table in docs alone")
     return parser
 

@@ -30,7 +30,7 @@ from dragoman.sdk.environment import agent_environment
 from dragoman.testing.models import ScriptedModel
 from dragoman_local.known import AgentSource
 from dragoman_local.known.lookup import well_known_for
-from dragoman_local.sandbox.boundary import Profile
+from dragoman_local.sandbox.boundary import Profile, read_profile
 from dragoman_local.sandbox.wall import agent_launcher
 from dragoman_local.workspace.settings import TerminalSettings
 from dragoman_local.workspace.workspace import Workspace
@@ -90,8 +90,16 @@ class MatrixStage:
     def _launcher(self, program: str) -> tuple[str, ...]:
         entry = well_known_for(self.row.name, self.row.command, AgentSource.CONFIG)
         state = () if entry is None else entry.state
+        profile = self.sandbox
+        if read_profile(profile).network is not None:  # the model is on this machine
+            model = f"+net:localhost:{self.model.url.rpartition(':')[2]}"
+            profile = (
+                profile.replace("+net:", f"{model},")
+                if "+net:" in profile
+                else profile.replace("+net", model)
+            )
         with patch.dict(os.environ, self.env):  # the person whose home it is
-            return agent_launcher(self.sandbox, program, [str(self.work)], state=state, environ=self.env)
+            return agent_launcher(profile, program, [str(self.work)], state=state, environ=self.env)
 
     @property
     def mcp_servers(self) -> list[McpServer]:

@@ -45,10 +45,10 @@ def test_the_boundary_is_shown_as_text_and_as_json(folder: Path, home: Path) -> 
     assert report["boundary"]["writable"] == []
 
 
-def test_a_profile_that_is_not_there_yet_is_refused(folder: Path, home: Path) -> None:
-    done = sandbox("show", "--profile", "workspace+net:example.org", folder=folder, home=home)
+def test_a_profile_that_is_none_is_refused(folder: Path, home: Path) -> None:
+    done = sandbox("show", "--profile", "workspace+net:1.2.3.4", folder=folder, home=home)
     assert done.returncode != 0
-    assert "not there yet" in done.stderr
+    assert "addresses are not permitted" in done.stderr
 
 
 @pytest.mark.bound(30)
@@ -61,6 +61,8 @@ def test_the_wall_is_tried_from_inside_and_a_command_runs_behind_it(folder: Path
     assert f"ok      write to {folder}: works" in done.stdout
     assert f"ok      read {home}/.ssh: refused" in done.stdout
     assert (folder / "file").read_text() == "ran\n"
-    results = json.loads(sandbox("verify", "--json", folder=folder, home=home).stdout)["results"]
-    assert len(results) >= 10
+    profile = ("--profile", "workspace+net:a.example")
+    results = json.loads(sandbox("verify", *profile, "--json", folder=folder, home=home).stdout)["results"]
+    assert len(results) >= 14
     assert all(result["holds"] for result in results)
+    assert "reach a name that is not permitted" in [result["attempt"] for result in results]

@@ -21,7 +21,6 @@ from dragoman_local.journal.contract import Durability
 from dragoman_local.journal.history import history_path
 from dragoman_local.known import KnownAgent, known_agents
 from dragoman_local.known.lookup import BUILT_IN
-from dragoman_local.sandbox.boundary import Profile, SandboxChoice
 
 
 class Kind(Struct, frozen=True):
@@ -46,6 +45,8 @@ KeyPlace: TypeAlias = Annotated[str, Kind("place of a key")]
 NodeName: TypeAlias = Annotated[str, Kind("name of a node")]
 MappedFolders: TypeAlias = Annotated[tuple[str, ...], Kind("list of mapped folders")]
 AgentPlace: TypeAlias = Annotated[str, Kind("place of an agent")]
+SandboxProfile: TypeAlias = Annotated[str, Kind("sandbox profile")]
+SandboxChoice: TypeAlias = Annotated[str, Kind("auto or sandbox profile")]
 DialectName: TypeAlias = Annotated[str, Kind("dialect")]
 Flag: TypeAlias = Annotated[bool, Kind("true or false")]
 Size: TypeAlias = Annotated[int, Kind("size", least=1024)]
@@ -80,7 +81,7 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
     map: MappedFolders = ()
     """Folders here and there, `HERE=THERE`."""
     cwd: File = ""
-    sandbox: Profile = "off"
+    sandbox: SandboxProfile = "off"
     """The wall around its own processes."""
     state: Texts = ()
     """Further files and folders that it may write behind the wall, below the home folder."""

@@ -30,6 +30,7 @@ from dragoman_hub.settings import (
 from dragoman_hub.settings_values import BadElement, BadValue, read_choice, read_value
 from dragoman_local.known.config import NAME
 from dragoman_local.known.toml_text import TomlStatement, statements, write_key
+from dragoman_local.sandbox.boundary import works_in_folders
 
 BUILT_IN = ("review", "code", "echo")
 """Agents that are there without being configured."""
@@ -156,9 +157,11 @@ class _SettingsReading:
 
     def _check_wall(self, agent: Key) -> None:
         profile = self.values.get((*agent, "sandbox"), "off")
-        if profile != "off" and (self.values.get((*agent, "url")) or self.values.get((*agent, "place"))):
-            self._add((*agent, "sandbox"), "no wall can be around an agent that runs elsewhere")
-        elif profile == "workspace" and not self.values.get((*agent, "cwd")):
+        if profile != "off" and self.values.get((*agent, "url")):
+            self._add((*agent, "sandbox"), "no wall can be around an agent that runs already")
+        elif profile != "off" and self.values.get((*agent, "map")):
+            self._add((*agent, "sandbox"), "a wall elsewhere is around a folder there: leave map out")
+        elif works_in_folders(profile) and not self.values.get((*agent, "cwd")):
             self._add((*agent, "sandbox"), "workspace needs cwd: the folder that its sessions are in")
 
     def _value(self, hint: object, value: object, path: Key) -> None:

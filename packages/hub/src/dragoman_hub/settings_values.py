@@ -17,6 +17,7 @@ from dragoman.errors import LocalMistake
 from dragoman.sdk.remote_place import is_map, parse_place
 from dragoman_hub.gate.rates import Rate
 from dragoman_hub.settings import Kind
+from dragoman_local.sandbox.boundary import parse_profile
 
 BYTES = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "kb": 1000, "mb": 10**6, "gb": 10**9}
 TIMES = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
@@ -193,6 +194,13 @@ def _agent_place(value: object) -> str:
         raise BadValue("must be ssh:HOST, docker:NAME or podman:NAME") from None
 
 
+def _sandbox(value: object) -> str:
+    try:
+        return parse_profile(_text(value))
+    except LocalMistake as error:
+        raise BadValue(str(error)) from None
+
+
 def _dialect(value: object) -> str:
     return read_choice(value, CHOICES)
 
@@ -221,6 +229,8 @@ READERS: dict[str, Callable[[Any, Kind, str], Any]] = {
     "list of mapped folders": lambda value, kind, folder: _texts(
         value, is_map, 'folders here and there: ["~/app=/srv/app"]'
     ),
+    "sandbox profile": lambda value, kind, folder: _sandbox(value),
+    "auto or sandbox profile": lambda value, kind, folder: "auto" if value == "auto" else _sandbox(value),
     "dialect": lambda value, kind, folder: _dialect(value),
     "true or false": lambda value, kind, folder: _flag(value),
     "size": lambda value, kind, folder: read_size(value, kind.least),

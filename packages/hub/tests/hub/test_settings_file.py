@@ -99,6 +99,10 @@ dialect = "klingon"
             "hub.toml:3: agents.a.sandbox: no wall can be around",
         ),
         (
+            "[agents.a]\ncommand=['b']\nplace='ssh:b'\nmap=['/a=/b']\nsandbox='read-only'",
+            "hub.toml:5: agents.a.sandbox: a wall elsewhere is around a folder there",
+        ),
+        (
             "[agents.a]\ncommand=['b']\nsandbox='workspace'",
             "hub.toml:3: agents.a.sandbox: workspace needs cwd",
         ),

@@ -36,7 +36,9 @@ class Line:
         self.client_hears, self.agent_hears = SinkRecorder(), SinkRecorder()
         self.client.start(self.client_hears)
         self.agent.start(self.agent_hears)
-        self.relay = RemoteConversation(client, agent, decider=AccessDecider(rules, agent="claude")).relay
+        self.relay = RemoteConversation(
+            client, agent, decider=AccessDecider(policy=rules.policy, approve=rules.approve, agent="claude")
+        ).relay
 
     async def write(self, path: str, answer: str | None) -> dict[str, Any]:
         """What the agent is told when it asks to write there, and the editor's person answers so."""

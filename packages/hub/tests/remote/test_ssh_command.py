@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ from dragoman.sdk.remote_place import parse_place
 from dragoman.testing.pace import patience
 from tests.forks import DRAGOMAN
 from tests.remote.other_side import SshServer, make_fake_docker, needs_sshd
+from tests.sandbox import walled_agent
+from tests.sandbox.stage import need_wall
 
 TELL_ENV = (
     'import json, os; print(json.dumps({"jsonrpc": "2.0", "method": "_env", "params": dict(os.environ)}))'
@@ -93,6 +96,29 @@ def test_files_and_terminals_are_there_and_the_policy_is_here(
         ("fs/write", "allow"),
         ("fs/write", "deny"),
     }
+
+
+@needs_sshd
+@pytest.mark.bound(60)
+def test_a_wall_that_was_chosen_is_built_there(server: SshServer, home: Path, tmp_path: Path) -> None:
+    """Around the agent and around what it is lent; what that side cannot hold, it does not start."""
+    need_wall()
+    folder = tmp_path / "project"
+    folder.mkdir()
+    shutil.copy(walled_agent.__file__, folder / "agent.py")
+    env = variables(home, server)
+    prompt = f"write {folder}/inside\nwrite {tmp_path}/outside\nlent echo x > {tmp_path}/lent; ls {folder}"
+    agent = ("--agent", f"{sys.executable} {folder}/agent.py")
+    words = ("--in", "ssh:there", *agent, "--cwd", str(folder), "--approve", "all", "--format", "json")
+    inside = dragoman("run", prompt, *words, "--sandbox", "workspace+net", env=env)
+    assert inside.returncode == 0, inside.stderr
+    assert events_of(inside)[0]["sandbox"] == "workspace+net"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == []
+    assert (folder / "inside").exists()
+    dragoman("run", prompt, *words, "--sandbox", "off", env=env)
+    assert {"outside", "lent"} <= {path.name for path in tmp_path.iterdir()}
+    done = dragoman("ssh", "there", "--sandbox", "workspace", "--", "echo", env=env)
+    assert "around a folder there: name it with --cwd" in done.stderr
 
 
 SLY = """

@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 Attempt: TypeAlias = Callable[[], bool]
 
 ATTEMPTS: dict[str, Attempt] = {}
+NETWORK: set[str] = set()
 ROOT_ONLY: set[str] = set()
 KERNEL_MAY_REFUSE: set[str] = set()
 CONTEXT: dict[str, Any] = {}
@@ -55,6 +56,12 @@ def as_root(function: Attempt) -> Attempt:
 def may_fail(function: Attempt) -> Attempt:
     """Some kernels refuse it without any wall."""
     KERNEL_MAY_REFUSE.add(function.__name__)
+    return attempt(function)
+
+
+def over_network(function: Attempt) -> Attempt:
+    """Nobody may who has a filtered network; `workspace` alone leaves the network as it is."""
+    NETWORK.add(function.__name__)
     return attempt(function)
 
 
@@ -384,6 +391,61 @@ def read_the_log_of_the_kernel() -> bool:
     return call(103, 3, ctypes.create_string_buffer(4096), 4096) >= 0
 
 
+@attempt
+def by_a_descriptor_that_may_read() -> bool:
+    fd = os.open(victim(), os.O_RDONLY)
+    return os.write(os.open(f"/proc/self/fd/{fd}", os.O_WRONLY), b"taken") == 5
+
+
+@attempt
+def by_a_descriptor_that_may_nothing() -> bool:
+    fd = os.open(victim(), os.O_PATH)
+    os.chmod(f"/proc/self/fd/{fd}", 0o777)
+    return os.stat(victim()).st_mode & 0o777 == 0o777
+
+
+@attempt
+def by_sendfile() -> bool:
+    source = os.open("/etc/passwd", os.O_RDONLY)
+    return os.sendfile(os.open(victim(), os.O_WRONLY), source, 0, 5) == 5
+
+
+@attempt
+def by_splice() -> bool:
+    reading, writing = os.pipe()
+    os.write(writing, b"taken")
+    return os.splice(reading, os.open(victim(), os.O_WRONLY), 5) == 5
+
+
+@attempt
+def by_asynchronous_writing() -> bool:
+    aio, fd = ctypes.c_ulong(), os.open(victim(), os.O_WRONLY)
+    call(206, 1, ctypes.byref(aio))
+    room = ctypes.create_string_buffer(b"taken")
+    block = ctypes.create_string_buffer(
+        struct.pack("QIIHhIQQQ", 0, 0, 0, 1, 0, fd, ctypes.addressof(room), 5, 0), 64
+    )
+    return call(209, aio.value, 1, ctypes.byref(ctypes.c_void_p(ctypes.addressof(block)))) == 1
+
+
+@attempt
+def by_a_folder_that_was_moved_in() -> bool:
+    os.rename(victim("folder-to-move"), fresh("folder-moved"))
+    return True
+
+
+@attempt
+def by_a_new_name_in_the_parent() -> bool:
+    os.mkdir(os.path.join(CONTEXT["workspace"], "..", "sibling"))
+    return True
+
+
+@attempt
+def change_times_by_a_descriptor() -> bool:
+    os.utime(os.open(victim(), os.O_RDONLY), (1, 1))
+    return True
+
+
 # Mounts and namespaces.
 
 
@@ -548,6 +610,67 @@ def trace_a_child() -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
+@attempt
+def signal_a_thread() -> bool:
+    call(234, CONTEXT["victim"], CONTEXT["victim"], signal.SIGCONT)
+    return True
+
+
+@attempt
+def signal_a_group() -> bool:
+    os.killpg(CONTEXT["victim"], signal.SIGCONT)
+    return True
+
+
+@attempt
+def signal_with_a_value() -> bool:
+    call(129, CONTEXT["victim"], signal.SIGCONT, struct.pack("iii", signal.SIGCONT, 0, -1).ljust(128, b"\0"))
+    return True
+
+
+@attempt
+def signal_by_a_socket_that_has_news() -> bool:
+    """The system signals whoever is named as the owner."""
+    ours, _ = socket.socketpair()
+    fcntl.fcntl(ours, fcntl.F_SETOWN, CONTEXT["victim"])
+    return bool(fcntl.fcntl(ours, fcntl.F_GETOWN) == CONTEXT["victim"])
+
+
+@attempt
+def have_a_process_ended_for_its_memory() -> bool:
+    Path(f"/proc/{CONTEXT['victim']}/oom_score_adj").write_text("1000")
+    return True
+
+
+@attempt
+def schedule_a_process() -> bool:
+    os.sched_setscheduler(CONTEXT["victim"], os.SCHED_BATCH, os.sched_param(0))
+    return True
+
+
+@attempt
+def slow_the_disk_of_a_process() -> bool:
+    call(251, 1, CONTEXT["victim"], 3 << 13)
+    return True
+
+
+@attempt
+def move_the_memory_of_a_process() -> bool:
+    call(279, CONTEXT["victim"], 0, 0, 0, 0, 0)
+    return True
+
+
+@may_fail
+def compare_with_a_process() -> bool:
+    return call(312, os.getpid(), CONTEXT["victim"], 1, 0, 0) >= 0
+
+
+@attempt
+def ask_for_a_namespace_of_a_process() -> bool:
+    os.close(os.open(f"/proc/{CONTEXT['victim']}/ns/net", os.O_RDONLY))
+    return True
+
+
 # Doors of the kernel.
 
 
@@ -667,6 +790,339 @@ def read_shared_memory() -> bool:
 @attempt
 def attach_shared_memory() -> bool:
     return call(30, CONTEXT["segment"], 0, 0) > 0
+
+
+@attempt
+def open_a_queue_of_messages() -> bool:
+    os.close(call(240, CONTEXT["queue"].encode(), os.O_RDWR, 0, 0))
+    return True
+
+
+# The network. A program outside says `served` to whoever reaches it, at all addresses of this machine. The
+# proxy permits `api.example`, which is this machine, at that port; without the wall there is no proxy.
+
+
+def is_served(link: socket.socket, *said: bytes) -> bool:
+    link.settimeout(5)
+    for data in said:
+        link.sendall(data)
+        if b"served" in (answer := link.recv(1000)):
+            return True
+        if b" 200 " not in answer:
+            raise OSError(errno.EACCES, answer[:60].decode("latin-1"))
+    return False
+
+
+def reached(host: str) -> bool:
+    return is_served(socket.create_connection((host, CONTEXT["port"]), 5), b"hello")
+
+
+def by_proxy(request: str, *then: bytes) -> bool:
+    proxy = os.environ.get("HTTP_PROXY", f"http://127.0.0.1:{CONTEXT['port']}").rpartition(":")[2]
+    said = request.replace("PORT", str(CONTEXT["port"])).encode() + b"\r\n\r\n"
+    return is_served(socket.create_connection(("127.0.0.1", int(proxy)), 5), said, *then)
+
+
+def netlink_answer(kind: int, flags: int, body: bytes) -> int:
+    link = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+    link.send(struct.pack("IHHII", 16 + len(body), kind, flags, 1, 0) + body)
+    return int(struct.unpack("i", link.recv(1000)[16:20])[0])
+
+
+def hello_for(name: str) -> bytes:
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with suppress(ssl.SSLWantReadError):
+        context.wrap_bio(incoming, outgoing, server_hostname=name or None).do_handshake()
+    return outgoing.read()
+
+
+@over_network
+def reach_this_machine() -> bool:
+    return reached("127.0.0.1")
+
+
+@over_network
+def reach_this_machine_by_another_loopback() -> bool:
+    return reached("127.9.9.9")
+
+
+@over_network
+def reach_this_machine_by_name() -> bool:
+    return reached("localhost")
+
+
+@over_network
+def reach_this_machine_by_ipv6() -> bool:
+    return reached("::1")
+
+
+@over_network
+def reach_this_machine_by_a_mapped_address() -> bool:
+    return reached("::ffff:127.0.0.1")
+
+
+@over_network
+def reach_this_machine_by_no_address() -> bool:
+    return reached("0.0.0.0")
+
+
+@over_network
+def reach_this_machine_by_its_address_in_the_network() -> bool:
+    return reached(CONTEXT["own_address"])
+
+
+@over_network
+def reach_a_permitted_name_without_the_proxy() -> bool:
+    return reached("api.example")
+
+
+@over_network
+def reach_this_machine_with_the_first_packet() -> bool:
+    link = socket.socket()
+    link.sendto(b"hello", 0x20000000, ("127.0.0.1", CONTEXT["port"]))  # MSG_FASTOPEN
+    link.settimeout(5)
+    return b"served" in link.recv(100)
+
+
+@over_network
+def send_a_datagram() -> bool:
+    link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    link.connect(("127.0.0.1", CONTEXT["port"]))
+    link.settimeout(3)
+    return link.send(b"hello") == 5 and link.recv(100) == b"served"
+
+
+@over_network
+def send_a_datagram_by_ipv6() -> bool:
+    link = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    link.connect(("::1", CONTEXT["port"]))
+    link.settimeout(3)
+    return link.send(b"hello") == 5 and link.recv(100) == b"served"
+
+
+@over_network
+def send_a_datagram_into_the_network() -> bool:
+    link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    link.connect((CONTEXT["own_address"], 53))
+    return True
+
+
+@over_network
+def reach_a_socket_in_the_home_folder() -> bool:
+    link = socket.socket(socket.AF_UNIX)
+    link.connect(CONTEXT["home_socket"])
+    return True
+
+
+@attempt
+def use_an_inherited_connection() -> bool:
+    link = socket.socket(fileno=CONTEXT["connection"])
+    link.sendall(b"hello")
+    return True
+
+
+@may_fail
+@over_network
+def ping() -> bool:
+    link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)
+    link.settimeout(3)
+    link.sendto(bytes((8, 0, 0xF7, 0xFF, 0, 0, 0, 0)), (CONTEXT["own_address"], 0))
+    return bool(link.recv(100))
+
+
+@as_root
+@over_network
+def ping_by_a_raw_socket() -> bool:
+    link = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    link.sendto(bytes((8, 0, 0xF7, 0xFF, 0, 0, 0, 0)), (CONTEXT["own_address"], 0))
+    return True
+
+
+@as_root
+@over_network
+def write_packets_of_another_protocol() -> bool:
+    socket.socket(socket.AF_INET, socket.SOCK_RAW, 255)
+    return True
+
+
+@as_root
+@over_network
+def change_an_interface() -> bool:
+    fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 1 | 1 << 6))
+    return True
+
+
+@as_root
+@over_network
+def give_an_interface_an_address() -> bool:
+    """One that it has: that is told to whoever may."""
+    body = struct.pack("BBBBI", 2, 8, 0, 254, 1) + struct.pack("HH4B", 8, 2, 127, 0, 0, 1)
+    return netlink_answer(20, 1 | 4 | 0x600, body) == -errno.EEXIST
+
+
+@as_root
+@over_network
+def make_a_pair_of_interfaces() -> bool:
+    """To somebody else's network; here it is made without its other half, which is a mistake or refused."""
+    return netlink_answer(16, 1 | 4 | 0x600, struct.pack("BxHiII", 0, 0, 0, 0, 0)) != -errno.EPERM
+
+
+@as_root
+@over_network
+def enter_the_network_of_a_process() -> bool:
+    call(308, os.open(f"/proc/{CONTEXT['victim']}/ns/net", os.O_RDONLY), 0x40000000)
+    return True
+
+
+@as_root
+@over_network
+def leave_for_another_network() -> bool:
+    call(272, 0x40000000)
+    return True
+
+
+@as_root
+@over_network
+def bridge_by_a_device() -> bool:
+    os.close(os.open("/dev/net/tun", os.O_RDWR))
+    return True
+
+
+@may_fail
+@over_network
+def listen_to_the_neighbours_in_netlink() -> bool:
+    return bool(socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4))  # what sockets there are
+
+
+@may_fail
+@over_network
+def reach_by_fast_packets() -> bool:
+    return bool(socket.socket(44, socket.SOCK_RAW))
+
+
+@may_fail
+@over_network
+def reach_by_bluetooth() -> bool:
+    return bool(socket.socket(31, socket.SOCK_RAW, 1))
+
+
+@may_fail
+@over_network
+def reach_by_infiniband() -> bool:
+    return bool(socket.socket(21, socket.SOCK_SEQPACKET))
+
+
+@may_fail
+@over_network
+def reach_by_shared_memory() -> bool:
+    return bool(socket.socket(43, socket.SOCK_STREAM))
+
+
+@over_network
+def ask_the_proxy_for_an_address() -> bool:
+    return by_proxy("CONNECT 127.0.0.1:PORT HTTP/1.1", b"hello")
+
+
+@over_network
+def ask_the_proxy_for_a_short_address() -> bool:
+    return by_proxy("CONNECT 127.1:PORT HTTP/1.1", b"hello")
+
+
+@over_network
+def ask_the_proxy_for_a_number() -> bool:
+    return by_proxy("CONNECT 2130706433:PORT HTTP/1.1", b"hello")
+
+
+@over_network
+def ask_the_proxy_for_an_octal_address() -> bool:
+    return by_proxy("CONNECT 0177.0.0.1:PORT HTTP/1.1", b"hello")
+
+
+@over_network
+def ask_the_proxy_for_an_address_of_ipv6() -> bool:
+    return by_proxy("CONNECT [::1]:PORT HTTP/1.1", b"hello")
+
+
+@over_network
+def ask_the_proxy_for_a_mapped_address() -> bool:
+    return by_proxy("CONNECT [::ffff:127.0.0.1]:PORT HTTP/1.1", b"hello")
+
+
+@over_network
+def ask_the_proxy_for_this_machine() -> bool:
+    return by_proxy("CONNECT localhost:PORT HTTP/1.1", b"hello")
+
+
+@over_network
+def ask_the_proxy_for_another_name_of_this_machine() -> bool:
+    return by_proxy("CONNECT evil.example:PORT HTTP/1.1", b"hello")
+
+
+@over_network
+def ask_the_proxy_for_a_name_below_a_permitted_one() -> bool:
+    return by_proxy("CONNECT x.api.example:PORT HTTP/1.1", b"hello")
+
+
+@over_network
+def ask_the_proxy_for_another_port() -> bool:
+    return by_proxy("CONNECT api.example:22 HTTP/1.1", b"hello")
+
+
+@over_network
+def ask_the_proxy_for_a_user_before_a_host() -> bool:
+    return by_proxy("GET http://api.example:PORT@127.0.0.1:PORT/ HTTP/1.1\r\nHost: 127.0.0.1:PORT")
+
+
+@over_network
+def ask_the_proxy_for_a_page_at_an_address() -> bool:
+    return by_proxy("GET http://127.0.0.1:PORT/ HTTP/1.1\r\nHost: 127.0.0.1:PORT")
+
+
+@over_network
+def ask_the_proxy_for_a_page_of_another_host() -> bool:
+    return by_proxy("GET http://api.example:PORT/ HTTP/1.1\r\nHost: evil.example:PORT")
+
+
+@over_network
+def ask_the_proxy_with_a_host_behind_a_lone_line_break() -> bool:
+    return by_proxy(
+        "GET http://api.example:PORT/ HTTP/1.1\r\nHost: api.example:PORT\r\nX: a\nHost: evil.example"
+    )
+
+
+@over_network
+def ask_the_proxy_with_chunks_behind_a_length() -> bool:
+    head = "POST http://api.example:PORT/ HTTP/1.1\r\nHost: api.example:PORT\r\nContent-Length: 5\r\n"
+    return by_proxy(head + "Transfer-Encoding: chunked\r\n\r\n0")
+
+
+@over_network
+def speak_to_another_name_in_a_tunnel() -> bool:
+    return by_proxy("CONNECT api.example:PORT HTTP/1.1", hello_for("evil.example"))
+
+
+@over_network
+def speak_without_a_name_in_a_tunnel() -> bool:
+    return by_proxy("CONNECT api.example:PORT HTTP/1.1", hello_for(""))
+
+
+@over_network
+def speak_another_protocol_in_a_tunnel() -> bool:
+    return by_proxy("CONNECT api.example:PORT HTTP/1.1", b"SSH-2.0-escape\r\n\r\n")
+
+
+@over_network
+def speak_to_another_host_in_a_tunnel() -> bool:
+    return by_proxy("CONNECT api.example:PORT HTTP/1.1", b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+
+
+@over_network
+def speak_to_the_proxy_as_socks() -> bool:
+    return by_proxy("\5\1\0\5\1\0\1\x7f\0\0\1", b"hello")
 
 
 # Secrets of the home folder.
@@ -861,6 +1317,6 @@ def run(function: Attempt) -> bool | str:
 
 if __name__ == "__main__":
     CONTEXT.update(json.loads(sys.argv[1]))
-    names = [name for name in ATTEMPTS if CONTEXT["is_root"] or name not in ROOT_ONLY]
+    names = [name for name in CONTEXT["names"] if CONTEXT["is_root"] or name not in ROOT_ONLY]
     CONTEXT["run"] = os.getpid() if os.getpid() > 9 else "wall"
     print(json.dumps({name: run(ATTEMPTS[name]) for name in names}))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import select
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,10 @@ from dragoman_local.sandbox.wall import can_hold, confined
 from tests.boxes import ROOT
 
 ESCAPES = Path(__file__).with_name("escapes.py")
+NAMED = Path(__file__).with_name("named.py")
+NAMES = ("api.example", "x.api.example", "evil.example")
+"""Names of this machine, in a scene alone."""
+
 STRANGER = 43210
 """A user without a name, for whom nothing on this machine was prepared."""
 
@@ -76,10 +83,14 @@ class Scene:
         self.environment = {"HOME": str(self.home), "PATH": os.pathsep.join(places), "VICTIM": "yes"}
 
     def run(
-        self, words: Sequence[str], *, profile: Profile = "workspace", **options: Any
+        self, words: Sequence[str], *, profile: Profile = "workspace", named: bool = False, **options: Any
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run a program in the workspace, behind the wall of this profile or, if it is `off`, without one."""
+        """Run a program in the workspace, behind the wall of this profile or, if it is `off`, without one;
+        `named`, where our names lead to this machine.
+        """
         line = list(words) if profile == "off" else self.confined(words, self.boundary(profile))
+        if named:
+            line = [self.python, "-I", "-S", str(self.base / NAMED.name), str(self.base / "hosts"), *line]
         given = {"cwd": self.workspace, "env": self.environment, "capture_output": True, **options}
         return subprocess.run(line, timeout=patience(60), check=False, **given, **self.identity)
 
@@ -104,9 +115,13 @@ class Scene:
         for folder in (self.workspace, self.home, self.outside):
             folder.mkdir()
         shutil.copy(ESCAPES, self.workspace)
+        shutil.copy(NAMED, self.base)
+        lines = ["127.0.0.1 localhost", "::1 localhost", *(f"127.0.0.1 {name}" for name in NAMES)]
+        (self.base / "hosts").write_text("\n".join(lines) + "\n")
         for name in names:
             (self.outside / name).write_text("mine")
-        (self.outside / "folder").mkdir()
+        for name in ("folder", "folder-to-move"):
+            (self.outside / name).mkdir()
         for name in SECRETS:
             (self.home / name).parent.mkdir(parents=True, exist_ok=True)
             (self.home / name).write_text("_authToken=secret")
@@ -143,6 +158,12 @@ class Scene:
             shared = Path(f"/dev/shm/{abstract}")
             shared.write_text("secret")
             stack.callback(shared.unlink)
+            port = stack.enter_context(served())
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            queue = ctypes.CDLL(None).mq_open(f"/{abstract}".encode(), os.O_CREAT | os.O_RDWR, 0o666, None)
+            os.fchmod(queue, 0o666)
+            os.close(queue)
+            stack.callback(ctypes.CDLL(None).mq_unlink, f"/{abstract}".encode())
             descriptor = os.open(self.outside, os.O_RDONLY | os.O_DIRECTORY)
             stack.callback(os.close, descriptor)
             victim = subprocess.Popen(
@@ -170,6 +191,11 @@ class Scene:
                 "segment": segment,
                 "descriptor": descriptor,
                 "abstract": abstract,
+                "port": port,
+                "own_address": _own_address(),
+                "connection": connection.fileno(),
+                "queue": abstract,
+                "home_socket": self._socket(stack, self.home / "socket"),
                 "socket": in_tmp,
                 "run_socket": self._socket(stack, run_socket) if os.getuid() == 0 else "",
                 "temporary_file": str(folder / "file"),
@@ -185,13 +211,65 @@ class Scene:
         path.chmod(0o777)
         return str(path)
 
-    def try_escapes(self, context: Mapping[str, Any], *, profile: Profile) -> dict[str, Any]:
+    def try_escapes(
+        self, context: Mapping[str, Any], names: Iterable[str], *, profile: Profile, named: bool = False
+    ) -> dict[str, Any]:
         """What came of each attempt."""
-        words = [self.python, "-I", "-S", ESCAPES.name, json.dumps(context)]
-        done = self.run(words, profile=profile, pass_fds=[context["descriptor"]])
+        words = [self.python, "-I", "-S", ESCAPES.name, json.dumps({**context, "names": list(names)})]
+        done = self.run(
+            words, profile=profile, named=named, pass_fds=[context["descriptor"], context["connection"]]
+        )
         assert done.returncode == 0, done.stderr.decode()
         outcomes: dict[str, Any] = json.loads(done.stdout)
         return outcomes
+
+
+@contextmanager
+def served() -> Iterator[int]:
+    """The port of a program that says `served` to whoever says something, at all addresses we have."""
+    listener = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+    port = listener.getsockname()[1]
+    datagrams = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    datagrams.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    datagrams.bind(("::", port))
+    ours, theirs = socket.socketpair()
+
+    def serve() -> None:
+        open_links: list[socket.socket] = []
+        while True:
+            for ready in select.select([listener, datagrams, theirs, *open_links], [], [])[0]:
+                if ready is theirs:
+                    for link in (listener, datagrams, theirs, *open_links):
+                        link.close()
+                    return
+                with suppress(OSError):
+                    if ready is listener:
+                        open_links.append(listener.accept()[0])
+                    elif ready is datagrams:
+                        datagrams.sendto(b"served", datagrams.recvfrom(100)[1])
+                    else:
+                        open_links.remove(ready)
+                        with ready:
+                            ready.recv(4096)
+                            ready.sendall(b"served")
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield port
+    finally:
+        ours.close()
+        thread.join()
+
+
+def _own_address() -> str:
+    """Of this machine in its network; loopback where it has none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return "127.0.0.1"
+        return str(probe.getsockname()[0])
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from dragoman_local.sandbox.boundary import Boundary
-from dragoman_local.sandbox.launcher import read_json
+from dragoman_local.sandbox.launcher import PROCESSES_COUNTED, read_json
 from dragoman_local.sandbox.plan import boundary_for
 from dragoman_local.sandbox.wall import confined
 from tests.sandbox import escapes
@@ -32,13 +33,17 @@ users = pytest.mark.parametrize("uid", USERS, ids=lambda uid: "root" if uid == 0
 def test_every_escape_works_without_the_wall_and_none_behind_it(uid: int) -> None:
     with scene(uid, list(escapes.ATTEMPTS)) as stage, stage.context() as context:
         before = stage.files_outside()
-        behind = stage.try_escapes(context, profile="workspace")
+        local = [name for name in escapes.ATTEMPTS if name not in escapes.NETWORK]
+        behind = stage.try_escapes(context, local, profile="workspace")
+        filtered = f"workspace+net:api.example:{context['port']}/private"
+        behind |= stage.try_escapes(context, escapes.NETWORK, profile=filtered, named=True)
         assert [name for name, outcome in behind.items() if outcome is True] == []
         assert stage.files_outside() == before
-        without = stage.try_escapes(context, profile="off")
+        without = stage.try_escapes(context, local, profile="off")
+        without |= stage.try_escapes(context, escapes.NETWORK, profile="off", named=True)
     failed = {name: outcome for name, outcome in without.items() if outcome is not True}
     assert failed.keys() <= escapes.KERNEL_MAY_REFUSE, failed
-    assert len(behind) >= (105 if uid == 0 else 80)
+    assert len(behind) >= (165 if uid == 0 else 130)
 
 
 @pytest.fixture(scope="module", params=USERS, ids=lambda uid: "root" if uid == 0 else "user")
@@ -121,15 +126,90 @@ def test_the_read_only_profile_writes_nothing_but_temporary_files(ground: Scene)
     assert not (ground.workspace / "here").exists()
 
 
+GREEDY = """
+import os, resource, signal, sys
+told = [open("/proc/self/oom_score_adj").read().strip(), resource.getrlimit(resource.RLIMIT_NOFILE)]
+try:
+    bytearray(400 << 20)
+except MemoryError:
+    told.append("no memory")
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+try:
+    with open("large", "wb") as file:
+        file.write(bytes(2 << 20))
+except OSError as error:
+    told.append(error.strerror)
+children = []
+try:
+    while len(children) < 2000:
+        children.append(os.fork())
+        if not children[-1]:
+            signal.pause()
+except OSError as error:
+    told.append(error.strerror)
+for child in children:
+    os.kill(child, signal.SIGKILL)
+print(told, resource.getrlimit(resource.RLIMIT_CPU)[0], len(children) < 301)
+"""
+
+
+@pytest.mark.bound(30)
 def test_limits_hold(ground: Scene) -> None:
-    boundary = ground.boundary()
-    line = ground.confined(["/bin/sh", "-c", "ulimit -n; ulimit -c"], boundary_with(boundary, NOFILE=77))
-    done = subprocess.run(line, cwd=ground.workspace, capture_output=True, check=False, **ground.identity)
-    assert done.stdout.split() == [b"77", b"0"]
+    """Of processes for root, too: there the kernel must count those of a namespace."""
+    profile = "workspace+processes:301+memory:300M+cpu:50+files:77+file-size:1M"
+    done = ground.run([ground.python, "-I", "-S", "-c", GREEDY], profile=profile)
+    told = "['500', (77, 77), 'no memory', 'File too large', 'Resource temporarily unavailable'] 50 True\n"
+    version = tuple(map(int, os.uname().release.split(".")[:2]))
+    if ground.uid == 0 and version < PROCESSES_COUNTED:
+        told = told.replace(", 'Resource temporarily unavailable'", "").replace("True", "False")
+    assert done.stdout.decode() == told, done.stderr.decode()
 
 
-def boundary_with(boundary: Boundary, **limits: int) -> Boundary:
-    return replace(boundary, limits={**boundary.limits, **limits})
+def test_what_holds_already_is_not_loosened(ground: Scene) -> None:
+    done = ground.run(["/bin/sh", "-c", "ulimit -n"], preexec_fn=_few_files)
+    assert done.stdout == b"99\n"
+
+
+def _few_files() -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))
+
+
+# What others obey and what was not there.
+
+MADE = {
+    ".mcp.json": "echo '{}' > .mcp.json",
+    ".dragoman": "mkdir .dragoman && echo x > .dragoman/policy.toml",
+    ".claude/settings.json": "mkdir -p .claude && echo '{}' > .claude/settings.json",
+    ".envrc": "ln -s /etc/passwd .envrc",
+    ".vscode": "mkdir other && echo x > other/tasks.json && mv other .vscode",
+    ".zed": "mkdir -p /tmp/elsewhere && echo x > /tmp/elsewhere/tasks.json && ln -s /tmp/elsewhere .zed",
+    "opencode.json": (
+        "(setsid sh -c 'trap \"\" TERM; sleep 0.1; echo {} > opencode.json; sleep 1000' &); sleep 0.2"
+    ),
+}
+
+
+def test_what_others_obey_gets_another_name_if_a_command_made_it(ground: Scene) -> None:
+    if ground.uid != os.getuid():
+        pytest.skip("the folder is ours alone")
+    folder = ground.base / "fresh"
+    folder.mkdir()
+    boundary = boundary_for("workspace", [str(folder)], environ=ground.environment)
+    for number in (1, 2):
+        line = "; ".join(f"({line})" for line in MADE.values())
+        words = ground.confined(["/bin/sh", "-c", line], boundary)
+        done = subprocess.run(words, cwd=folder, capture_output=True, check=False)
+        for name in MADE:
+            path = folder / (".zed" if name == ".zed" else name)
+            assert not os.path.lexists(path), name
+            assert os.path.lexists(f"{path}-made-inside-{number}"), (name, done.stderr)
+            assert f"this command made {path}, which programs obey" in done.stderr.decode()
+
+
+def test_what_was_there_and_what_nobody_obeys_keeps_its_name(ground: Scene) -> None:
+    done = shell(ground, "mkdir -p .vscode made; touch made/file; cat .claude/settings.json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert {".vscode", ".claude", "made"} <= {path.name for path in ground.workspace.iterdir()}
 
 
 # A wall that cannot be built.

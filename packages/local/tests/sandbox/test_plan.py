@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -11,8 +12,9 @@ import msgspec
 import pytest
 
 from dragoman.errors import LocalMistake
-from dragoman_local.sandbox.boundary import Boundary, parse_profile
+from dragoman_local.sandbox.boundary import BASES, Boundary, Network, parse_profile, read_profile
 from dragoman_local.sandbox.plan import boundary_for, showing_program
+from tests.every import every
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the wall is Linux's")
 
@@ -160,16 +162,70 @@ def test_a_boundary_is_text_and_json(home: Path, tmp_path: Path) -> None:
     assert msgspec.json.decode(msgspec.json.encode(boundary), type=Boundary) == boundary
 
 
-def test_profiles_are_read_by_name_and_what_is_not_there_yet_is_refused() -> None:
-    assert [parse_profile(name) for name in ("off", "read-only", "workspace")] == [
-        "off",
-        "read-only",
-        "workspace",
-    ]
-    with pytest.raises(LocalMistake, match="not there yet"):
-        parse_profile("workspace+net:example.org")
-    with pytest.raises(LocalMistake, match="is no sandbox profile"):
-        parse_profile("strict")
+def test_a_profile_is_a_base_and_what_is_added_to_it() -> None:
+    assert [parse_profile(name) for name in BASES] == list(BASES)
+    parts = read_profile("workspace+memory:4G+net:a.example, *.b.example:8443,localhost:5432+processes:500")
+    assert parts.base == "workspace"
+    assert parts.network is not None
+    assert parts.network.places == ("a.example", "*.b.example:8443", "localhost:5432")
+    assert parts.network.ports == (5432,)
+    assert {name: parts.limits[name] for name in ("DATA", "NPROC", "CORE")} == {
+        "DATA": 4 << 30,
+        "NPROC": 500,
+        "CORE": 0,
+    }
+    assert read_profile("read-only+net").network == Network()
+    assert read_profile("workspace").network is None
+
+
+@every(
+    ("text", "why"),
+    [
+        ("strict", "is no sandbox profile"),
+        ("", "is no sandbox profile"),
+        ("off+net", "is no sandbox profile"),
+        ("workspace+net:", "is no place of the network"),
+        ("workspace+net:1.2.3.4", "addresses are not permitted"),
+        ("workspace+net:a.example,,b.example", "is no place"),
+        ("workspace+net+net:a.example", "each once"),
+        ("workspace+speed:4", "cannot be added"),
+        ("workspace+memory:much", "write a number"),
+        ("workspace+memory", "write a number"),
+        ("workspace+processes:10", "301 is the least"),
+        ("workspace+cpu:0", "1 is the least"),
+        ("workspace+net:" + ",".join(f"a{number}.example" for number in range(201)), "200 places"),
+    ],
+)
+def test_what_is_no_profile_says_why(text: str, why: str) -> None:
+    with pytest.raises(LocalMistake, match=why):
+        parse_profile(text)
+
+
+def test_a_boundary_says_its_network_and_its_limits(home: Path, tmp_path: Path) -> None:
+    profile = "workspace+net:a.example+memory:4G+processes:500"
+    lines = boundary_for(profile, [str(tmp_path)], environ={"HOME": str(home)}).text().splitlines()
+    assert "network    a.example" in lines
+    assert "network    a loopback of its own; nothing else" in lines
+    assert f"limit      memory {4 << 30} bytes for each process" in lines
+    assert "limit      processes 500 for all together" in lines
+    lines = plan(home, tmp_path).text().splitlines()
+    assert "network    as it is" in lines
+    assert "limit      memory: none, but it is ended first if none is left" in lines
+
+
+def test_sockets_of_other_programs_are_hidden_where_the_network_is_filtered(
+    home: Path, tmp_path: Path
+) -> None:
+    """Each leads to a program that has the network. One of the session's own folder is the session's."""
+    project = tmp_path / "project"
+    project.mkdir()
+    with socket.socket(socket.AF_UNIX) as other, socket.socket(socket.AF_UNIX) as own:
+        other.bind(str(home / "other sock"))
+        own.bind(str(project / "own"))
+        for profile, is_hidden in (("workspace", False), ("workspace+net", True)):
+            hidden = boundary_for(profile, [str(project)], environ={"HOME": str(home)}).hidden
+            assert (str(home / "other sock") in hidden) is is_hidden
+            assert str(project / "own") not in hidden
 
 
 def test_programs_and_folders_in_temporary_folders_can_be_seen(home: Path) -> None:

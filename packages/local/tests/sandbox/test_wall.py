@@ -31,7 +31,7 @@ def test_no_wall_can_always_be_held() -> None:
 
 
 def test_a_layer_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wall, "_try_out", lambda: "Landlock: the kernel has none, or it is off")
+    monkeypatch.setattr(wall, "_try_out", lambda **_: "Landlock: the kernel has none, or it is off")
     monkeypatch.setattr(wall, "_content", lambda path: "")
     assert can_hold("workspace") == "Landlock: the kernel has none, or it is off"
     with pytest.raises(LocalMistake, match="cannot be held here: Landlock: the kernel has none"):
@@ -76,6 +76,25 @@ def test_the_temporary_folder_ends_with_the_wall(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+def test_the_folder_of_a_wall_whose_process_was_killed_goes_with_the_next_wall(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    project = tmp_path / "project"
+    project.mkdir()
+    left, foreign = tmp_path / "dragoman-wall-left", tmp_path / "dragoman-wall-link"
+    (left / "below").mkdir(parents=True)
+    foreign.symlink_to(project)
+    first = Wall("workspace", folders=[str(project)])
+    second = Wall("workspace", folders=[str(project)])
+    assert not left.exists()
+    assert Path(first.boundary.temporary).is_dir()
+    assert project.is_dir()
+    assert foreign.is_symlink()
+    for each in (first, second):
+        each.close()
+
+
 @pytest.mark.parametrize("profile", ["workspace", "read-only"])
 def test_an_agent_has_its_own_state_and_login_and_no_secret_of_others(
     profile: Profile, tmp_path: Path
@@ -114,6 +133,6 @@ def test_an_agent_without_a_wall_has_nothing_in_front() -> None:
 
 
 def test_an_agent_gets_no_wall_that_cannot_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wall, "_try_out", lambda: "Landlock: the kernel has none, or it is off")
+    monkeypatch.setattr(wall, "_try_out", lambda **_: "Landlock: the kernel has none, or it is off")
     with pytest.raises(LocalMistake, match="cannot be held here"):
         agent_launcher("workspace", "sh", ["/project"], environ={})

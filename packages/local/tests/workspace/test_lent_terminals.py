@@ -289,7 +289,7 @@ async def test_a_command_runs_behind_the_wall_and_a_guard_sees_that(tmp_path: Pa
 async def test_a_machine_without_walls_says_so_and_refuses_one_that_was_chosen(
     tmp_path: Path, choice: SandboxChoice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wall, "_why_not", lambda: "the kernel is too old")
+    monkeypatch.setattr(wall, "_why_not", lambda **_: "the kernel is too old")
     heard: list[str] = []
     workspace = Workspace(terminals=TerminalSettings(sandbox=choice), on_no_wall=heard.append)
     async with running(tmp_path, workspace) as agent:

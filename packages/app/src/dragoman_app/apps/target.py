@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.environment import agent_environment
-from dragoman.sdk.remote_place import with_variables
+from dragoman.sdk.remote_place import with_variables, with_wall
 from dragoman.transport.address import RemoteAddress, UnixAddress, parse_address, remote
 from dragoman_app.apps.console import UsageMistake
 from dragoman_local.known import KnownAgent, reach_agent
 from dragoman_local.known.access import AgentAccess, find_on_our_path
 from dragoman_local.known.lookup import OURS, find_agent_in, well_known_for
-from dragoman_local.sandbox.boundary import Profile, SandboxChoice
+from dragoman_local.sandbox.boundary import Profile, SandboxChoice, works_in_folders
 from dragoman_local.sandbox.wall import agent_launcher
 
 if TYPE_CHECKING:  # a command that only names its agent does not pay for transports
@@ -138,13 +138,18 @@ def confine(target: ChosenAgent, choice: SandboxChoice, folders: Sequence[str]) 
     """The agent behind the wall that a person chose; an agent has none that nobody chose. Reads folders.
     Raises `UsageMistake` where the wall cannot be held: whoever chose one must not get less.
     """
-    if choice == "auto" or choice == "off":  # a type checker follows this one
-        return target
     agent = target.agent
+    if choice == "auto" or (choice == "off" and not agent.place):
+        return target
+    if agent.place and (choice == "off" or not (agent.maps or folders[1:])):
+        folder = folders[0] if works_in_folders(choice) else ""
+        there = replace(agent, command=with_wall(agent.command, choice, folder))
+        return replace(target, sandbox=choice, agent=there)  # that side builds it, or refuses to start
     if not agent.command or agent.place:
+        where = agent.address or agent.place
         raise UsageMistake(
-            f"the sandbox profile {choice} cannot be held for {agent.name}: its processes are not ours to "
-            f"start, but at {agent.address or agent.place}",
+            f"the sandbox profile {choice} cannot be held for {agent.name} at {where}: we do not start its "
+            "processes, or it has more folders there than one, or folders that are mapped",
             "leave --sandbox out, or choose an agent of this machine",
         )
     entry = well_known_for(agent.name, agent.command, agent.source)

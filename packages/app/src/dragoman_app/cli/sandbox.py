@@ -51,6 +51,20 @@ probes += [
     ("read a keyring", True, lambda: check(libc.syscall(250, 0, -5, 0))),
     ("reach another kind of socket", True, lambda: socket.SocketType(40, socket.SOCK_STREAM)),
 ]
+def ask_proxy():
+    place = os.environ["HTTPS_PROXY"].rpartition("/")[2].split(":")
+    with socket.create_connection((place[0], int(place[1])), 5) as proxy:
+        proxy.sendall(b"CONNECT not-permitted.invalid:443 HTTP/1.1\\r\\n\\r\\n")
+        answer = proxy.recv(100).decode()
+    if " 200 " not in answer:
+        raise OSError(13, answer.split(" ", 1)[1].split("\\r")[0])
+if context["filtered"]:
+    probes += [
+        ("reach an address of the network", True, lambda: socket.create_connection(("192.0.2.1", 80), 2)),
+        ("send a datagram", True, lambda: socket.SocketType(2, 2).sendto(b"x", ("192.0.2.1", 53))),
+        ("look up a name", True, lambda: socket.getaddrinfo("example.invalid", 80)),
+        ("reach a name that is not permitted", True, ask_proxy),
+    ]
 results = []
 for name, is_refused, probe in probes:
     try:
@@ -136,6 +150,7 @@ def _try_out(wall: Wall, folder: str) -> list[ProbeResult]:
         "outside": [path for path in outside if _is_outside(wall, path)],
         "hidden": [path for path in boundary.hidden if os.access(path, os.R_OK)],
         "pid": os.getpid(),
+        "filtered": boundary.network is not None,
     }
     words = [sys.executable, "-I", "-S", "-c", _PROBES, msgspec.json.encode(context).decode()]
     done = subprocess.run(wall.command_line(words), cwd=folder, capture_output=True, text=True, check=False)

@@ -20,6 +20,7 @@ from dragoman_hub.remote.client_process import ClientProcess, start_client
 from dragoman_hub.remote.connection import RemoteConnection, open_connection
 from dragoman_hub.remote.conversation import RemoteConversation
 from dragoman_hub.remote.line import LineNotice, LineTransport, OpeningStep
+from dragoman_local.sandbox.boundary import parse_profile, works_in_folders
 
 if TYPE_CHECKING:  # what only some starts need is imported where it is needed: each start is waited for
     from dragoman_hub.remote.decider import AccessDecider
@@ -37,11 +38,15 @@ tell = partial(tell_person, "ssh")
 
 def run_agent(client: ClientProcess, args: argparse.Namespace) -> int:
     """Hold the conversation until one side ends; gives the exit status."""
+    profile = parse_profile(args.sandbox or "off")
+    if works_in_folders(profile) and not args.cwd:
+        raise LocalMistake(f"the sandbox profile {profile} is around a folder there: name it with --cwd")
     order = {
         "name": f"{os.getpid()}-{secrets.token_hex(6)}",
         "command": list(args.command),
         "cwd": args.cwd or "",
         "env": _variables(args.env),
+        "sandbox": args.sandbox or "auto",
         "linger": args.keep,
         "buffer": BUFFER,
     }
@@ -81,9 +86,8 @@ def _decider(args: argparse.Namespace) -> AccessDecider | None:
     if args.decide == "client":
         return None
     from dragoman_hub.remote.decider import AccessDecider
-    from dragoman_local.workspace.settings import LocalRules
 
-    return AccessDecider(LocalRules(policy=args.policy, approve=args.approve), agent=args.command[0])
+    return AccessDecider(policy=args.policy, approve=args.approve, agent=args.command[0])
 
 
 async def _open_line(

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from dragoman.testing.pace import patience
-from dragoman_local.sandbox.wall import can_hold
+from dragoman_local.sandbox.wall import Wall, can_hold
+from tests import forks
 from tests.apps.run.run_process import RUN, Done, home, run
 from tests.sandbox import walled_agent
 
@@ -92,6 +98,44 @@ def test_a_run_says_which_wall_is_in_force(folder: Path) -> None:
     assert "sandbox: workspace for the agent" in done.err
 
 
+@pytest.mark.bound(20)
+def test_an_agent_and_its_commands_have_the_network_that_was_chosen(folder: Path) -> None:
+    """A port of this machine that is permitted, and one that is not."""
+    ask = (
+        "python3 -c \"import socket; print(socket.create_connection(('127.0.0.1', %d), 3).recv(9).decode())\""
+    )
+    with served_once() as port, served_once() as other:
+        lines = [
+            f"{act} {ask % number} 2>&1 | tail -n 1" for number in (port, other) for act in ("run", "lent")
+        ]
+        done = turn(folder, *lines, profile=f"workspace+net:localhost:{port}")
+    assert done.status == 0, done.err
+    assert done.named("start")[0]["sandbox"] == f"workspace+net:localhost:{port}"
+    assert json.loads(done.text) == [
+        "here",
+        "here",
+        *["ConnectionRefusedError: [Errno 111] Connection refused"] * 2,
+    ]
+
+
+@contextmanager
+def served_once() -> Iterator[int]:
+    """The port of a program that says `here` to everybody."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    with listener.accept()[0] as link:
+                        link.sendall(b"here")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
 def test_no_wall_can_be_around_an_agent_elsewhere(folder: Path) -> None:
     done = run("hi", "--agent", "unix:/nowhere", "--sandbox", "workspace", folder=folder)
     assert done.status == 2
@@ -143,12 +187,34 @@ def test_a_cancelled_turn_ends_and_takes_everything_along(folder: Path) -> None:
     wait_until_gone(mark)
 
 
-@pytest.mark.bound(40)
+KILLS = int(os.environ.get("DRAGOMAN_WALL_KILLS", "3"))
+
+
+@pytest.mark.bound(60 + 6 * KILLS)
 def test_nothing_is_left_of_a_run_that_is_killed(folder: Path) -> None:
-    mark = f"mark-{os.urandom(8).hex()}"
-    process = start(folder, mark)
-    process.kill()
-    process.communicate()
-    wait_until_gone(mark)
-    wait_until_gone(str(folder / "agent.py"))
-    assert not [name for name in os.listdir(folder.parent / "temporary") if "wall" in name]
+    """At any moment of its start, and in its turn. The folder of a session's commands goes with the next."""
+    temporary = folder.parent / "temporary"
+    temporary.mkdir()
+    env = home(folder.parent, TMPDIR=str(temporary))
+    mounts = Path("/proc/self/mounts").read_text()
+    for number in range(KILLS):
+        chance = random.Random(number)
+        mark = f"mark-{os.getpid()}-{number}.example"
+        profile = f"workspace+net:{mark}"
+        line = [*RUN, *words(folder, f"lent (setsid sleep 1000 {mark} &)\nleave {mark}", profile)]
+        (folder / "ready").unlink(missing_ok=True)
+        process = forks.start(line, cwd=folder, env=env, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + (patience(20) if number % 3 == 0 else chance.random())
+        while not (folder / "ready").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        assert number % 3 or (folder / "ready").exists()
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+        wait_until_gone(mark)
+    assert Path("/proc/self/mounts").read_text() == mounts
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(temporary))
+        Wall("workspace", folders=[str(folder)]).close()
+    assert not [name for name in os.listdir(temporary) if "wall" in name]

@@ -20,7 +20,7 @@ import msgspec
 
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.environment import agent_environment
-from dragoman.sdk.remote_place import CLIENT_VARIABLES, command_in, parse_place
+from dragoman.sdk.remote_place import CLIENT_VARIABLES, command_in, parse_place, with_wall
 from dragoman.system.replacement import replace_file
 from dragoman.transport.http_client import open_http
 from dragoman.transport.websocket import open_websocket
@@ -31,6 +31,7 @@ from dragoman_hub.agents.pool import AgentSpec
 from dragoman_hub.settings import AgentSettings
 from dragoman_local.known import AgentSource, KnownAgent
 from dragoman_local.known.lookup import BUILT_IN, well_known_for
+from dragoman_local.sandbox.boundary import works_in_folders
 from dragoman_local.sandbox.wall import agent_launcher, hold_or_refuse
 from dragoman_local.secrets.names import is_secret_variable
 from dragoman_local.secrets.search import redact
@@ -60,7 +61,7 @@ def specs_of(
     `LocalMistake` for a wall that this machine cannot hold.
     """
     for settings in agents.values():
-        hold_or_refuse(settings.sandbox)
+        hold_or_refuse("off" if settings.place else settings.sandbox)
     return {name: _spec(name, settings, folder, lease, policy, secrets) for name, settings in agents.items()}
 
 
@@ -78,7 +79,7 @@ def _spec(
         entry = well_known_for(name, settings.command, AgentSource.CONFIG)
         return await asyncio.to_thread(
             agent_launcher,
-            settings.sandbox,
+            "off" if settings.place else settings.sandbox,
             settings.command[0] if settings.command else "",
             [settings.cwd] if settings.cwd else [],
             state=(*settings.state, *(() if entry is None else entry.state)),
@@ -156,7 +157,7 @@ def _spec(
         restarts=settings.restarts,
         place=settings.place,
         sandbox=settings.sandbox,
-        roots=(settings.cwd, os.path.realpath(settings.cwd)) if settings.sandbox == "workspace" else (),
+        roots=(settings.cwd, os.path.realpath(settings.cwd)) if works_in_folders(settings.sandbox) else (),
         open=reach if settings.url else start,
         adopt=None if settings.url else adopt,
         secrets=_secrets(settings),
@@ -189,6 +190,8 @@ def command_of(
         names = (*settings.env, *settings.allow)
         place = parse_place(settings.place)
         command = [*command_in(place, command, variables=names, maps=settings.map, cwd=settings.cwd)]
+        if settings.sandbox != "off":
+            command = [*with_wall(command, settings.sandbox, settings.cwd)]
     if not needs_interpreter(name, settings):
         return command
     ours = [sys.executable, "-m", "dragoman", "translate", "--client", "v1"]

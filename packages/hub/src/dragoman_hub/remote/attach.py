@@ -72,7 +72,7 @@ def _start(order: Mapping[str, Any], path: Path) -> subprocess.Popen[bytes]:
     if not os.path.isdir(cwd):
         _fail(f"there is no folder {cwd} on the other side")
     options = ["--linger", repr(order["linger"]), "--buffer", str(order["buffer"]), "--cwd", cwd]
-    options += ["--batch", str(BATCH), "--env", "stdin"]
+    options += ["--batch", str(BATCH), "--env", "stdin", "--sandbox", order.get("sandbox", "auto")]
     # -P: what lies in the folder that we stand in is not ours to run.
     words = [sys.executable, "-P", "-m", "dragoman_hub.remote.lending_host", str(path), *options, "--"]
     try:

@@ -18,6 +18,7 @@ import json
 import os
 import stat
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
@@ -126,10 +127,8 @@ def unpack(data: bytes, folder: Path) -> None:
 
 def is_loadable(wheel: dict[str, str]) -> bool:
     """Whether this interpreter can load what is compiled in a wheel."""
-    import sysconfig
-
-    suffix, machine = sysconfig.get_config_var("EXT_SUFFIX"), os.uname().machine.lower()
-    return bool(wheel["suffix"] == suffix and wheel["machine"] in ("", machine))
+    suffix, machine = EXTENSION_SUFFIXES[0], os.uname().machine.lower()
+    return wheel["suffix"] == suffix and wheel["machine"] in ("", machine)
 
 
 def extract(data: bytes, wheel: dict[str, str], target: Path) -> None:

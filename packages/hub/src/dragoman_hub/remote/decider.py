@@ -28,6 +28,7 @@ from dragoman_hub.remote.own_calls import OwnCalls, params_in
 from dragoman_local.workspace.policy.act_view import lent_call
 from dragoman_local.workspace.policy.desk import LocalDesk, LocalUser
 from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.policy import Approve
 from dragoman_local.workspace.policy.policy_files import load_policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
@@ -44,10 +45,11 @@ MOST_KEPT = 1024
 class AccessDecider:
     """Stands on the way of a relay: `from_client` and `from_agent` give what goes on of each frame."""
 
-    def __init__(self, rules: LocalRules, *, agent: str) -> None:
+    def __init__(self, *, policy: str | None, approve: Approve | None, agent: str) -> None:
         """By the rules of a policy file, if one is named, and of this user's. Raises `LocalMistake`."""
+        rules = LocalRules(policy=policy, approve=approve)
         try:
-            load_policy(file=rules.policy, approve=rules.approve)
+            load_policy(file=policy, approve=approve)
         except PolicyError as error:
             raise LocalMistake(str(error)) from error
         self.relay: Relay | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 
 import msgspec
@@ -37,10 +37,15 @@ from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.wire.envelope import Request, id_key
 from dragoman.wire.glance import Glance, glance_block, lines_of
 from dragoman_hub.remote.own_calls import OwnCalls, params_in
+from dragoman_local.known import AgentSource
+from dragoman_local.known.lookup import well_known_for
+from dragoman_local.sandbox.boundary import Profile, SandboxChoice
+from dragoman_local.sandbox.wall import agent_launcher
 from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.method_handlers import MethodHandlers
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, write_access
 from dragoman_local.workspace.remote_changes import DISK_METHODS, DiskLooks
+from dragoman_local.workspace.settings import TerminalSettings
 from dragoman_local.workspace.workspace import SessionOpening, Workspace
 
 log = logging.getLogger(__name__)
@@ -63,12 +68,17 @@ class RemoteLender:
         to_agent: Callable[[bytes], None],
         drain: Callable[[], Awaitable[None]],
         to_client: Callable[[bytes], None],
+        sandbox: SandboxChoice = "auto",
     ) -> None:
         self._to_agent = to_agent
         self._drain = drain
         self._owner = TaskOwner("lender")
         self._subagents = SubagentTree()
-        self._workspace = Workspace(guard=self._guard, root_of=self._subagents.root_of)
+        self._workspace = Workspace(
+            guard=self._guard,
+            root_of=self._subagents.root_of,
+            terminals=TerminalSettings(sandbox=sandbox),
+        )
         self._handlers = MethodHandlers(self._workspace)
         self._to_client = to_client
         self._calls = OwnCalls("lender", to_client)
@@ -226,6 +236,17 @@ class RemoteLender:
         if isinstance(answer, Failure):
             data = None if answer.error.data is UNSET else answer.error.data
             raise ErrorAnswer(answer.error.code, answer.error.message, data)
+
+
+def launcher_for(
+    words: Sequence[str], profile: Profile, folder: str, environ: Mapping[str, str]
+) -> tuple[str, ...]:
+    """What stands in front of an agent's command, for the wall that a person chose. Raises `LocalMistake`
+    where this side cannot hold it: whoever chose one must not get less.
+    """
+    entry = well_known_for("", words, AgentSource.COMMAND)
+    state = () if entry is None else entry.state
+    return agent_launcher(profile, words[0], [folder], state=state, environ=environ)
 
 
 def _with_files(line: bytes) -> bytes:

@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -28,7 +29,14 @@ async def run_lending_host(order: HostOrder) -> None:
     """Keep the agent of an order until it has been ended."""
     words, env = await plan(order.command, os.environ if order.env is None else order.env)
     socket = place.of(order.socket)
-    await run_host(msgspec.structs.replace(order, command=words, env=env, socket=socket), wrap=LentAgent)
+    if order.sandbox not in ("auto", "off"):
+        from dragoman_hub.remote.lender import launcher_for  # most agents have no wall of their own
+
+        words = [*launcher_for(words, order.sandbox, order.cwd or ".", env), *words]
+    await run_host(
+        msgspec.structs.replace(order, command=words, env=env, socket=socket),
+        wrap=partial(LentAgent, sandbox=order.sandbox),
+    )
 
 
 async def plan(command: Sequence[str], environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:

@@ -17,13 +17,16 @@ from dragoman.transport.process import ChildTransport
 
 if TYPE_CHECKING:
     from dragoman_hub.remote.lender import RemoteLender
+    from dragoman_local.sandbox.boundary import SandboxChoice
 
 
 class LentAgent:
     """The transport, and the sink of the agent's own. `start` comes before the first write."""
 
-    def __init__(self, child: ChildTransport) -> None:
+    def __init__(self, child: ChildTransport, *, sandbox: SandboxChoice = "auto") -> None:
+        """`sandbox` is the wall around what is lent to it."""
         self._child = child
+        self._sandbox = sandbox
         self._lender: RemoteLender
         self._sink: Sink | None = None
         self._has_ended = False
@@ -41,7 +44,12 @@ class LentAgent:
         from dragoman_hub.remote.lender import RemoteLender
 
         self._sink = sink
-        self._lender = RemoteLender(to_agent=self._tell_agent, drain=self._drain, to_client=self._tell_client)
+        self._lender = RemoteLender(
+            to_agent=self._tell_agent,
+            drain=self._drain,
+            to_client=self._tell_client,
+            sandbox=self._sandbox,
+        )
         self._child.start(self)
 
     def write(self, block: bytes | bytearray | memoryview) -> None:

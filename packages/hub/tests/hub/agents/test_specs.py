@@ -83,6 +83,6 @@ async def test_an_agent_of_the_hub_is_behind_the_wall_of_its_settings(tmp_path: 
 def test_a_hub_does_not_start_with_a_wall_that_it_cannot_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wall, "_why_not", lambda: "there is none")
+    monkeypatch.setattr(wall, "_why_not", lambda **_: "there is none")
     with pytest.raises(LocalMistake, match="cannot be held here: there is none"):
         specs_of({"held": AgentSettings(command=("agent",), sandbox="read-only")}, tmp_path)

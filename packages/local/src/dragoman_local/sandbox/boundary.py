@@ -7,21 +7,42 @@ files and nothing of processes.
 from __future__ import annotations
 
 import os
-from typing import Literal, TypeAlias, get_args
+import re
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
 from dragoman.errors import LocalMistake
+from dragoman_local.sandbox.destinations import MOST, parse_destination
 
-Profile: TypeAlias = Literal["off", "read-only", "workspace"]
+Profile: TypeAlias = str
+"""What somebody may choose, as text: a base, and what is added to it with `+` (see `read_profile`)."""
+
+SandboxChoice: TypeAlias = str
+"""A profile, or `auto` if nobody chose."""
+
+BASES = ("off", "read-only", "workspace")
 """`off`: no wall. `read-only`: writes nothing but a temporary folder. `workspace`: writes below the folders
 of the session and, if it is an agent, below its own state.
 """
 
-SandboxChoice: TypeAlias = Literal["auto", "off", "read-only", "workspace"]
-"""What somebody chose; `auto` if nobody did."""
+GRAMMAR = "workspace or read-only, with +net:HOST,… and +memory:SIZE and the like behind it, or off"
 
-PROFILES: tuple[Profile, ...] = get_args(Profile)
+LIMITS = {"processes": "NPROC", "memory": "DATA", "cpu": "CPU", "files": "NOFILE", "file-size": "FSIZE"}
+"""What a profile calls a limit, and what the system does."""
+
+GIBIBYTE = 1 << 30
+
+DEFAULT_LIMITS = {"NPROC": 4096, "CPU": 7 * 86_400, "NOFILE": 1 << 20, "FSIZE": 256 * GIBIBYTE, "CORE": 0}
+"""What no honest build meets. Memory has no limit of its own: sanitizers and virtual machines ask for
+terabytes and use little. When the machine has none left, what is behind the wall is ended first.
+"""
+
+LEAST_PROCESSES = 301
+"""The system takes no smaller number for a whole namespace."""
+
+_SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 LEVELS = (
     "user, mount, PID and IPC namespaces",
@@ -32,12 +53,30 @@ LEVELS = (
 """What holds a boundary, from the first to the last. All of them, or the command does not start."""
 
 
+_OF_WHAT = {
+    "processes": " for all together",
+    "memory": " bytes for each process",
+    "cpu": " seconds for each process",
+    "files": " open in each process",
+    "file-size": " bytes for each file",
+}
+
+
 class Place(Struct, frozen=True, kw_only=True):
     """A file or folder by its path, and which one it is: a path may lead elsewhere a moment later."""
 
     path: str
     device: int
     inode: int
+
+
+class Network(Struct, frozen=True, kw_only=True):
+    """What is permitted of a network that is filtered; nothing else is."""
+
+    places: tuple[str, ...] = ()
+    """See `destinations`."""
+    ports: tuple[int, ...] = ()
+    """Of this machine, which are there inside."""
 
 
 class Boundary(Struct, frozen=True, kw_only=True):
@@ -47,13 +86,19 @@ class Boundary(Struct, frozen=True, kw_only=True):
     writable: tuple[Place, ...] = ()
     read_only: tuple[str, ...] = ()
     """Below what is writable, hidden or private, and to be seen but not to be changed."""
+    reserved: tuple[str, ...] = ()
+    """What others obey and what is not there yet. Nobody can forbid a name in a writable folder: what a
+    command makes of them is given another name when it ends.
+    """
     hidden: tuple[str, ...] = ()
     temporary: str = ""
     """The folder that is `/tmp` inside; none is a new and empty one, which ends with the command."""
     environment: dict[str, str] = field(default_factory=dict)
     """Variables for caches, where the command has none of its own."""
-    limits: dict[str, int] = field(default_factory=dict)
-    """By the system's names: `NPROC` processes, `AS` bytes of memory, `CPU` seconds, `NOFILE` files."""
+    limits: dict[str, int] = field(default_factory=DEFAULT_LIMITS.copy)
+    """By the system's names, see `LIMITS`."""
+    network: Network | None = None
+    """None leaves it as it is."""
     leftovers: float = 0.3
     """Seconds that what the command left running has to end after it."""
     levels: tuple[str, ...] = LEVELS
@@ -67,21 +112,85 @@ class Boundary(Struct, frozen=True, kw_only=True):
         lines.append("read-only  everything else")
         lines += [f"hidden     {path}" for path in self.hidden]
         lines.append("hidden     /run, devices of the machine, processes outside")
-        lines += [f"limit      {name} {value}" for name, value in self.limits.items()]
-        return "\n".join([*lines, "network    as it is", *(f"held by    {level}" for level in self.levels)])
+        names = {system: name for name, system in LIMITS.items()}
+        limits = {names[name]: value for name, value in self.limits.items() if name in names}
+        lines += [f"limit      {name} {value}{_OF_WHAT[name]}" for name, value in limits.items()]
+        lines += (
+            [] if "memory" in limits else ["limit      memory: none, but it is ended first if none is left"]
+        )
+        return "\n".join([*lines, *self._ways(), *(f"held by    {level}" for level in self.levels)])
+
+    def _ways(self) -> list[str]:
+        if self.network is None:
+            return ["network    as it is"]
+        places = [f"network    {place}" for place in self.network.places]
+        return [*places, "network    a loopback of its own; nothing else"]
+
+
+class ProfileParts(Struct, frozen=True, kw_only=True):
+    """A profile that was read."""
+
+    base: str
+    network: Network | None = None
+    limits: dict[str, int] = field(default_factory=DEFAULT_LIMITS.copy)
+    """By the system's names, the usual ones included."""
 
 
 def parse_profile(text: str) -> Profile:
-    """Raises `LocalMistake` for what is no profile, or not one that we can hold yet."""
-    if text.startswith("workspace+net"):
+    """The text itself, if it is a profile. Raises `LocalMistake` if it is none."""
+    read_profile(text)
+    return text
+
+
+def read_profile(text: str) -> ProfileParts:
+    """`BASE`, `BASE+net:PLACE,…`, `BASE+LIMIT:VALUE`, in any order; `+net` alone permits no place. Raises
+    `LocalMistake`.
+    """
+    base, *additions = text.split("+")
+    if base not in BASES or (base == "off" and additions):
+        raise LocalMistake(f"{text!r} is no sandbox profile; choose {GRAMMAR}")
+    network, limits = None, dict(DEFAULT_LIMITS)
+    for addition in additions:
+        name, colon, value = addition.partition(":")
+        if name == "net" and network is None:
+            network = _read_network(value.split(",") if colon else [])
+        elif name in LIMITS:
+            limits[LIMITS[name]] = _read_limit(name, value)
+        else:
+            known = ", ".join(("net", *LIMITS))
+            raise LocalMistake(
+                f"{addition!r} cannot be added to a sandbox profile; known are {known}, each once"
+            )
+    return ProfileParts(base=base, network=network, limits=limits)
+
+
+def works_in_folders(profile: Profile) -> bool:
+    """Whether it is a wall around folders, outside of which nothing can be written."""
+    return profile.startswith("workspace")
+
+
+def _read_network(places: list[str]) -> Network:
+    if len(places) > MOST:
         raise LocalMistake(
-            "the sandbox profile workspace+net is not there yet: nothing filters the network; "
-            "choose workspace, which leaves the network as it is"
+            f"a sandbox profile has {MOST} places of the network at most; these are {len(places)}"
         )
-    for profile in PROFILES:
-        if text == profile:
-            return profile
-    raise LocalMistake(f"{text!r} is no sandbox profile; choose one of {', '.join(PROFILES)}")
+    try:
+        found = [parse_destination(place.strip()) for place in places]
+    except ValueError as error:
+        raise LocalMistake(f"the sandbox profile has a mistake: {error}") from error
+    ports = tuple(dict.fromkeys(place.port for place in found if place.host == "localhost"))
+    return Network(places=tuple(place.strip() for place in places), ports=ports)
+
+
+def _read_limit(name: str, text: str) -> int:
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise LocalMistake(f"the sandbox profile limits {name} to {text!r}; write a number, as in 512 or 4G")
+    value = int(match[1]) * _UNITS[match[2]]
+    least = LEAST_PROCESSES if name == "processes" else 1
+    if value < least:
+        raise LocalMistake(f"the sandbox profile limits {name} to {text}; {least} is the least")
+    return value
 
 
 def place_of(path: str) -> Place:

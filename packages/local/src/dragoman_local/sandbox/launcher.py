@@ -5,7 +5,8 @@
 Three processes come of it. The first makes the namespaces, waits outside of the new PID namespace, and ends
 as the command ends: the same status, the same signal. The second is the first of the PID namespace: it reaps,
 and the kernel kills everything in the namespace when it dies, which it does with the first. The third takes
-Landlock, loses its capabilities, takes the filter of system calls, and becomes the command.
+Landlock, loses its capabilities, takes the filter of system calls, and becomes the command. A filtered
+network takes a fourth, which stays outside of the namespaces and dies with the first: the proxy.
 
 A step that fails ends the start: nothing runs behind half a wall. It is run with `-I -S` and imports what is
 quick to import; no thread and no code of ours stands between it and the command.
@@ -13,12 +14,14 @@ quick to import; no thread and no code of ours stands between it and the command
 
 from __future__ import annotations
 
+import _socket  # `socket` takes longer to import than all of the rest
 import os
 import resource
 import stat
 import sys
 import time
 from _json import make_scanner
+from fcntl import ioctl
 
 from dragoman_local.sandbox import system_calls as kernel
 
@@ -39,6 +42,11 @@ HEAD = "dragoman: no sandbox: "
 OLDEST_LANDLOCK = 2
 """With the first version no file can be moved to another folder, and git does that for every commit."""
 
+PROCESSES_COUNTED = (6, 14)
+"""The version of Linux from which a PID namespace has a number of its own for the most processes, which binds
+root too. Before, that file is the whole machine's, and root would change it.
+"""
+
 _WAITED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Whoever ends a tree signals all of it: the first two wait for what the command makes of it."""
 
@@ -46,6 +54,12 @@ _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "ptmx": "pts/ptmx"}
 _RUNNING = ("systemd/resolve", "resolvconf", "NetworkManager/resolv.conf", "current-system", "opengl-driver")
 """What stays of /run: names of hosts, and programs of NixOS. Its sockets are doors of other programs."""
+
+_SET_FLAGS, _UP = 0x8914, (1 | 1 << 6).to_bytes(2, sys.byteorder).ljust(24, b"\0")
+"""SIOCSIFFLAGS with IFF_UP and IFF_RUNNING: loopback is down in a new network."""
+
+_TO_PROXY = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+_NOT_TO_PROXY = dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1")
 
 _at = ["its arguments"]
 
@@ -77,9 +91,14 @@ def _main(boundary: dict[str, Any], command: list[str]) -> NoReturn:
         signal.signal(number, signal.SIG_IGN)
     os.umask(os.umask(0o022))
     here, folder = os.getcwd(), os.stat(".")
+    boundary["reserved"] = [path for path in boundary["reserved"] if not os.path.lexists(path)]
     _step("no_new_privs")
     kernel.call(kernel.PRCTL, kernel.SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    _enter_namespaces()
+    network = boundary["network"]
+    proxy = _Proxy(boundary) if network else None
+    _enter_namespaces(kernel.NEW_NETWORK if network else 0)
+    if proxy:
+        boundary["proxy"] = proxy.listen(network["ports"])
     _Mounts(boundary).build()
     _step("the folder of the command")
     os.chdir(here)
@@ -90,7 +109,7 @@ def _main(boundary: dict[str, Any], command: list[str]) -> NoReturn:
     first = os.fork()
     if first:
         os.close(tells)
-        _end_like(first, answers)
+        _end_like(first, answers, proxy, boundary["reserved"])
     os.close(answers)
     _lead(boundary, command, handlers, tells)
 
@@ -107,7 +126,7 @@ def _stop(why: str, status: int) -> NoReturn:
 # The namespaces.
 
 
-def _enter_namespaces() -> None:
+def _enter_namespaces(more: int) -> None:
     """In a user namespace of our own, with the user whom we had. Root keeps all users, or files of others
     would be nobody's; only a process outside may write that map, so a copy of us does.
     """
@@ -116,7 +135,7 @@ def _enter_namespaces() -> None:
     ready_end, ready = os.pipe()
     writer = os.fork() if user == 0 else 0
     if writer or user:
-        kernel.call(kernel.UNSHARE, kernel.NEW_NAMESPACES)
+        kernel.call(kernel.UNSHARE, kernel.NEW_NAMESPACES | more)
         os.close(ready)
     if user:
         _write("/proc/self/setgroups", "deny")
@@ -141,6 +160,70 @@ def _write(path: str, text: str) -> None:
     fd = os.open(path, os.O_WRONLY)
     os.write(fd, text.encode())
     os.close(fd)
+
+
+# The network.
+
+
+class _Proxy:
+    """The process that stays outside, and its sockets inside."""
+
+    def __init__(self, boundary: dict[str, Any]) -> None:
+        """Start it, before the namespaces: its network is the one that we had."""
+        _step("the proxy of the network")
+        self._control, theirs = _socket.socketpair()
+        launcher = os.getpid()
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._control.close()
+            _be_proxy(theirs.detach(), boundary, launcher)
+        theirs.close()
+
+    def listen(self, ports: list[int]) -> str:
+        """In the new network: loopback, the proxy's port and those of this machine. The proxy's address."""
+        _step("loopback")
+        any_socket = _socket.socket()
+        ioctl(any_socket.fileno(), _SET_FLAGS, b"lo".ljust(16, b"\0") + _UP)
+        any_socket.close()
+        _step("the ways out of the network")
+        listeners = [self._listener(port) for port in (0, *ports)]
+        numbers = b"".join(listener.fileno().to_bytes(4, sys.byteorder) for listener in listeners)
+        rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, numbers)
+        self._control.sendmsg([b"x"], [rights])
+        address = f"http://127.0.0.1:{listeners[0].getsockname()[1]}"
+        for listener in (*listeners, self._control):
+            listener.close()
+        return address
+
+    def _listener(self, port: int) -> Any:
+        listener = _socket.socket()
+        listener.bind(("127.0.0.1", port))
+        listener.listen(128)
+        return listener
+
+    def end(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+
+def _be_proxy(control: int, boundary: dict[str, Any], launcher: int) -> NoReturn:
+    kernel.call(kernel.PRCTL, kernel.SET_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != launcher:
+        os._exit(0)  # it ended before we could hear of it
+    nothing = os.open("/dev/null", os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    os.dup2(control, 3)
+    kernel.call(kernel.CLOSE_RANGE, 4, 0xFFFFFFFF, 0)
+    os.chdir("/")
+    from dragoman_local.sandbox import proxy  # the command does not wait for it
+
+    try:
+        network = boundary["network"]
+        proxy.run(3, network["places"], network["ports"], boundary["profile"])
+    except OSError as error:
+        os.write(2, f"{HEAD}the proxy of the network: {error}\n".encode(errors="replace"))
+    os._exit(0)
 
 
 # The mounts.
@@ -251,10 +334,19 @@ def _put(path: str, tree: int) -> None:
 # The three processes.
 
 
-def _end_like(first: int, answers: int) -> NoReturn:
+def _end_like(first: int, answers: int, proxy: _Proxy | None, reserved: list[str]) -> NoReturn:
     """Wait for the namespace to be gone, and end as its command ended."""
+    tell = os.dup(2)
     _leave_files()
     os.waitpid(first, 0)
+    if proxy:
+        proxy.end()
+    for path in reserved:
+        if sentence := _set_aside(path):
+            try:
+                os.write(tell, sentence.encode(errors="replace"))
+            except OSError:  # nobody listens any more
+                break
     told = os.read(answers, 16)
     status = int(told) if told else int(signal.SIGKILL)
     if os.WIFSIGNALED(status):
@@ -266,12 +358,37 @@ def _end_like(first: int, answers: int) -> NoReturn:
     os._exit(os.waitstatus_to_exitcode(status))
 
 
+def _set_aside(path: str) -> str:
+    """Give what a command made another name, and say so. Nobody of those behind the wall is left: what is
+    looked at here is what is renamed. An empty folder says nothing to anybody.
+    """
+    folder = os.path.dirname(path)
+    if os.path.realpath(folder) != folder:  # it was exchanged for a link: that is what was made
+        path = folder
+    try:
+        if not os.path.lexists(path) or (stat.S_ISDIR(os.lstat(path).st_mode) and not os.listdir(path)):
+            return ""
+        number = 1
+        while os.path.lexists(aside := f"{path}-made-inside-{number}"):
+            number += 1
+        os.rename(path, aside)
+    except OSError as error:
+        return f"dragoman: this command made {path}, and it cannot be set aside: {error.strerror}\n"
+    return (
+        f"dragoman: this command made {path}, which programs obey when they start here. It is now called "
+        f"{os.path.basename(aside)}: look at it, and give it its name again if it is right\n"
+    )
+
+
 def _lead(boundary: dict[str, Any], command: list[str], handlers: dict[Any, Any], tells: int) -> NoReturn:
     """Be the first of the PID namespace."""
     kernel.call(kernel.PRCTL, kernel.SET_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
     _step("a /proc of its own")
-    flags = kernel.NO_SUID | kernel.NO_DEV | kernel.NO_EXEC | kernel.READ_ONLY
-    kernel.mount("proc", "/proc", flags)
+    kernel.mount("proc", "/proc", kernel.NO_SUID | kernel.NO_DEV | kernel.NO_EXEC)
+    if tuple(map(int, os.uname().release.split(".")[:2])) >= PROCESSES_COUNTED:
+        _write("/proc/sys/kernel/pid_max", str(boundary["limits"]["NPROC"]))
+    _write("/proc/self/oom_score_adj", "500")
+    kernel.set_read_only("/proc", below=False)
     child = os.fork()
     if not child:
         os.close(tells)
@@ -333,6 +450,10 @@ def _become(boundary: dict[str, Any], command: list[str], handlers: dict[Any, An
     kernel.call(kernel.CLOSE_RANGE, 3, 0xFFFFFFFF, 0)
     environment = {**boundary["environment"], **os.environ}
     environment |= {name: "/tmp" for name in ("TMPDIR", "TMP", "TEMP") if name in os.environ}
+    if boundary["network"]:
+        environment |= (
+            dict.fromkeys(_TO_PROXY, boundary["proxy"]) | _NOT_TO_PROXY | {"NODE_USE_ENV_PROXY": "1"}
+        )
     _step("the filter of system calls")
     kernel.install_filter()
     try:
@@ -345,7 +466,8 @@ def _become(boundary: dict[str, Any], command: list[str], handlers: dict[Any, An
 
 
 def _limit(kind: int, value: int) -> None:
-    """Never more than what holds already."""
-    hard = resource.getrlimit(kind)[1]
-    bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(kind, (bound, bound))
+    """Never more than what holds already, and nothing that holds less is raised."""
+    soft, hard = (
+        value if bound == resource.RLIM_INFINITY else min(value, bound) for bound in resource.getrlimit(kind)
+    )
+    resource.setrlimit(kind, (soft, hard))

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
 from dragoman.errors import LocalMistake
 from dragoman.system.folders import home_folder, user_folder
 from dragoman_local.sandbox import names
-from dragoman_local.sandbox.boundary import Boundary, Place, Profile, place_of
+from dragoman_local.sandbox.boundary import Boundary, Place, Profile, place_of, read_profile
 from dragoman_local.sandbox.git_places import GitPlaces, git_places
 
 TEMPORARY = ("/tmp", "/var/tmp")
 """Folders that are private behind the wall: others' files and sockets are not in there."""
-
-MOST_PROCESSES = 4096
-"""Of a command and all that it starts; the system does not count them for root."""
 
 
 def boundary_for(
@@ -37,9 +35,10 @@ def boundary_for(
     there are left out. `secrets` are further paths to hide. Raises `LocalMistake` for folders that no wall
     can be built around.
     """
+    parts = read_profile(profile)
     env = os.environ if environ is None else environ
     home = os.path.realpath(home_folder(env))
-    roots = [os.path.realpath(folder) for folder in folders] if profile == "workspace" else []
+    roots = [os.path.realpath(folder) for folder in folders] if parts.base == "workspace" else []
     if any(root == "/" for root in roots):
         raise LocalMistake("the session's folder is the whole file system: there is nothing outside of it")
     own = [path for name in state if os.path.exists(path := os.path.realpath(os.path.join(home, name)))]
@@ -49,7 +48,8 @@ def boundary_for(
     protected = [os.path.join(root, name) for root in roots for name in names.PROJECT]
     protected += [os.path.join(home, name) for name in names.HOME]
     protected += [*git.read_only, str(user_folder("data", env) / "agents")]
-    hidden = _hidden(home, env, secrets, own)
+    sockets = _sockets([*roots, *own]) if parts.network else ()
+    hidden = _hidden(home, env, [*secrets, *sockets], own)
     writable = _unique([*roots, *own, *git.writable])
     around = (*writable, *hidden)
     read_only = _unique(path for path in map(_there, protected) if path and _is_below(path, around))
@@ -58,10 +58,14 @@ def boundary_for(
         profile=profile,
         writable=tuple(_places(path for path in writable if path not in read_only)),
         read_only=tuple(path for path in read_only if path not in hidden),
+        reserved=tuple(
+            path for root in roots for name in names.PROJECT if not os.path.lexists(path := f"{root}/{name}")
+        ),
         hidden=tuple(hidden),
         temporary=temporary,
         environment=dict(names.CACHES),
-        limits={"NPROC": MOST_PROCESSES, "CORE": 0},
+        limits=parts.limits,
+        network=parts.network,
     )
     search_path = filter(None, env.get("PATH", "").split(os.pathsep))
     return showing(boundary, [*folders, *map(_installation, search_path)])
@@ -103,6 +107,15 @@ def _hidden(home: str, env: Mapping[str, str], secrets: Sequence[str], own: Sequ
         candidates += [path for name in names.SECRET_IF if _holds_secret(path := os.path.join(folder, name))]
     found = _unique(path for path in map(_there, candidates) if path)
     return [path for path in found if not _is_below(path, own)]
+
+
+def _sockets(own: Sequence[str]) -> Iterator[str]:
+    """Sockets of other programs that have a path and a listener now: each leads to a program that has the
+    network. Those below the folders of the session are the session's.
+    """
+    with suppress(OSError), open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
+        paths = [line.split(None, 7)[-1].rstrip("\n") for line in file]
+        yield from (path for path in paths if path.startswith("/") and not _is_below(path, own))
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

@@ -23,8 +23,16 @@ from pathlib import Path
 import msgspec
 
 from dragoman.errors import LocalMistake
+from dragoman.system.files import lock, try_lock
 from dragoman.system.folders import home_folder
-from dragoman_local.sandbox.boundary import Boundary, Profile, SandboxChoice, parse_profile
+from dragoman_local.sandbox.boundary import (
+    Boundary,
+    Network,
+    Profile,
+    SandboxChoice,
+    parse_profile,
+    read_profile,
+)
 from dragoman_local.sandbox.plan import boundary_for, showing_program
 
 _START = (
@@ -55,23 +63,25 @@ def confined(words: Sequence[str], boundary: Boundary) -> list[str]:
 
 def can_hold(profile: Profile) -> str | None:
     """Why this machine cannot hold a profile; None if it can. It is tried once, with a real wall."""
-    return None if profile == "off" else _why_not()
+    parts = read_profile(profile)
+    return None if parts.base == "off" else _why_not(filters=parts.network is not None)
 
 
 @cache
-def _why_not() -> str | None:
+def _why_not(*, filters: bool) -> str | None:
     if sys.platform != "linux":
         return "this system is not Linux, and no other is supported yet"
     if os.uname().machine != "x86_64":
         return f"the processor {os.uname().machine} is not supported yet, x86-64 is"
     if not sys.executable or getattr(sys, "frozen", False):
         return "there is no Python to start the sandbox with: this program is frozen"
-    return _explain(_try_out())
+    return _explain(_try_out(filters=filters))
 
 
-def _try_out() -> str:
+def _try_out(*, filters: bool) -> str:
     """The complaint of a launcher that cannot build a wall; empty if it can."""
-    words = confined(["/bin/true"], Boundary(profile="read-only"))
+    boundary = Boundary(profile="read-only", network=Network() if filters else None)
+    words = confined(["/bin/true"], boundary)
     try:
         probe = subprocess.run(
             words, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, check=False
@@ -181,8 +191,7 @@ class Wall:
         secrets: Sequence[str] = (),
     ) -> None:
         """Raises `LocalMistake` if no wall can be built around these folders."""
-        self._temporary = f"{os.environ.get('TMPDIR') or '/tmp'}/dragoman-wall-{os.urandom(8).hex()}"
-        os.mkdir(self._temporary, 0o700)
+        self._temporary, self._held = _own_folder()
         try:
             self.boundary = boundary_for(
                 profile, folders, state=state, secrets=secrets, temporary=self._temporary
@@ -196,7 +205,39 @@ class Wall:
 
     def close(self) -> None:
         """Remove the temporary folder, and what commands left in it. Closing twice is fine."""
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        if self._held >= 0:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            os.close(self._held)
+            self._held = -1
+
+
+def _own_folder() -> tuple[str, int]:
+    """A new temporary folder, and a descriptor whose lock says that it is in use. Those whose process
+    was killed have no lock, and are removed.
+    """
+    parent = os.environ.get("TMPDIR") or "/tmp"
+    draft = f"{parent}/dragoman-new-wall-{os.urandom(8).hex()}"
+    os.mkdir(draft, 0o700)
+    held = os.open(draft, os.O_RDONLY | os.O_DIRECTORY)
+    lock(held)
+    folder = draft.replace("-new-wall-", "-wall-")
+    os.rename(draft, folder)
+    with suppress(OSError), os.scandir(parent) as entries:  # what cannot be looked at stays
+        for entry in entries:
+            if entry.name.startswith("dragoman-wall-") and entry.path != folder:
+                _remove_unless_held(entry)
+    return folder, held
+
+
+def _remove_unless_held(entry: os.DirEntry[str]) -> None:
+    with suppress(OSError):
+        if entry.stat(follow_symlinks=False).st_uid == os.getuid():
+            held = os.open(entry.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                if try_lock(held):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+            finally:
+                os.close(held)
 
 
 class SessionWall:

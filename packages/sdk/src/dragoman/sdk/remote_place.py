@@ -103,6 +103,13 @@ def with_variables(command: Sequence[str], names: Sequence[str]) -> tuple[str, .
     return (*command[:at], *(word for name in names for word in ("--env", name)), *command[at:])
 
 
+def with_wall(command: Sequence[str], profile: str, folder: str) -> tuple[str, ...]:
+    """A command of `command_in` whose agent is behind a wall there, around this folder if there is one."""
+    at = command.index("--decide")
+    around = ("--cwd", folder) if folder else ()
+    return (*command[:at], "--sandbox", profile, *around, *command[at:])
+
+
 def without_our_python(command: Sequence[str]) -> tuple[str, ...]:
     """An agent of ours is called `dragoman` on the other side, where our Python is not."""
     ours = (sys.executable or "python3", "-m", "dragoman")

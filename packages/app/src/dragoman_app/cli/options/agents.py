@@ -284,7 +284,10 @@ def add_policy_forget(parser: Parser) -> None:
 
 def add_sandbox_show(parser: Parser) -> None:
     parser.add_argument(
-        "--profile", metavar="PROFILE", default="workspace", help="workspace, read-only or off (workspace)"
+        "--profile",
+        metavar="PROFILE",
+        default="workspace",
+        help="workspace, read-only or off, and what is added, as in workspace+net:HOST (workspace)",
     )
     parser.add_argument("--cwd", metavar="DIR", help="the folder of the session (the current one)")
     parser.add_argument("--add-dir", action="append", default=[], metavar="DIR", help="one more folder")

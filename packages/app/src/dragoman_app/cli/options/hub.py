@@ -40,8 +40,8 @@ def add_hub(parser: Parser) -> None:
     )
     add_sandbox(
         parser,
-        "commands that run in terminals of the hub: workspace, read-only or off "
-        "(workspace, where this machine can hold it",
+        "commands that run in terminals of the hub: workspace, workspace+net:HOST,…, read-only "
+        "or off (workspace, where this machine can hold it",
     )
     parser.add_argument(
         "--check", action="store_true", help="read the configuration, say what it means, and end"

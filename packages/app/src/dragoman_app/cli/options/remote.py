@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman_app.cli.options.values import add_json, add_map, seconds
+from dragoman_app.cli.options.values import add_json, add_map, add_sandbox, seconds
 from dragoman_app.cli.parser import Parser
 
 
@@ -34,6 +34,11 @@ def add_ssh(parser: Parser) -> None:
         default="policy",
         help="who decides what it is lent: the policy here, which asks the client (the default), or the "
         "client itself, if it is one of ours",
+    )
+    add_sandbox(
+        there,
+        "the agent and what it runs there, if that machine can hold it: workspace (around --cwd), "
+        "workspace+net:HOST,…, read-only or off (off for the agent, and workspace for commands",
     )
     there.add_argument("--policy", metavar="FILE", help="rules that come before the user's own")
     there.add_argument(

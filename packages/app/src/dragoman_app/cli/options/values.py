@@ -143,8 +143,8 @@ def add_rules(group: argparse._ActionsContainer) -> None:
     )
     add_sandbox(
         group,
-        "the agent and what it runs: workspace, read-only or off (if you choose none, off for the agent, and "
-        "workspace for commands in terminals of ours, where this machine can hold it",
+        "the agent and what it runs: workspace, workspace+net:HOST,…, read-only or off (if you choose none, "
+        "off for the agent, and workspace for commands in terminals of ours, where this machine can hold it",
     )
 
 

@@ -66,6 +66,8 @@ class HostOrder(Struct, frozen=True, kw_only=True):
 
     lease_linger: float
     """Seconds that it stands still without a lease before it is ended."""
+    sandbox: str = "auto"
+    """The wall that the host itself builds, and not whoever started it: on another machine."""
 
 
 class HostedTransport(Transport, Protocol):

@@ -1,9 +1,10 @@
 """What the process of an agent host does with its command line: SOCKET [--NAME VALUE]… -- COMMAND…
 
 Options are `--linger SECONDS`, `--buffer BYTES`, `--batch BYTES`, `--cwd FOLDER`, `--lease MOMENT` (on the
-clock of `lease.now`), `--lease-linger SECONDS` and `--env stdin`: the agent's environment as a JSON object on
-standard input, because other users can read a command line. It says on standard output that it is ready, or
-why it cannot be, and lets go of all three standard descriptors then.
+clock of `lease.now`), `--lease-linger SECONDS`, `--sandbox PROFILE` (for `remote.lending_host`) and `--env
+stdin`: the agent's environment as a JSON object on standard input, because other users can read a command
+line. It says on standard output that it is ready, or why it cannot be, and lets go of all three standard
+descriptors then.
 
 Exit statuses: 0 when the agent has been ended, 1 when there was nothing to start.
 """
@@ -43,6 +44,7 @@ def order_of(words: Sequence[str]) -> HostOrder:
         batch=int(options.get("--batch", READ_SIZE)),
         lease=None if lease is None else float(lease),
         lease_linger=float(options.get("--lease-linger", 20.0)),
+        sandbox=options.get("--sandbox", "auto"),
     )
 
 
