@@ -1,4 +1,4 @@
-import{A,j as b,k as g,l as f,m as $,n as v,o as w,r as y,s as T,t as k,u as S,v as E,w as R,y as d,z as u}from"./chunk-EK2LVVUK.js";import"./chunk-ZJ4CVRKE.js";import{a as h}from"./chunk-NQQTPCLZ.js";import{e as H}from"./chunk-MGGEZUAT.js";import{a as o,c as i,g as l,i as m}from"./chunk-5VEC5YR5.js";import"./chunk-SQE76S5B.js";function M(s){let t=s.home;return o`<section class="sheet" aria-labelledby="settings-title">
+import{A as u,B as A,k as b,l as g,m as f,n as $,o as v,p as w,s as y,t as T,u as k,v as S,w as E,x as R,z as d}from"./chunk-I2RDZLO2.js";import"./chunk-ZJ4CVRKE.js";import{a as h}from"./chunk-NQQTPCLZ.js";import{e as H}from"./chunk-MGGEZUAT.js";import{a as o,c as i,g as l,i as m}from"./chunk-5VEC5YR5.js";import"./chunk-SQE76S5B.js";function M(s){let t=s.home;return o`<section class="sheet" aria-labelledby="settings-title">
     <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${m("back")}</a><h2 id="settings-title">Settings</h2><span class="faint">of this browser</span></header>
     <div class="sheet-body">
       ${h.isEmbedded?i:B(t,"Theme","As your system has it, or always the same.",y,k(),E)}
