@@ -72,6 +72,11 @@ def test_each_fault_of_a_wheel_is_named(tmp_path: Path) -> None:
             "it is called dragoman 9, not": {
                 "metadata": METADATA.replace(f"Version: {VERSION}", "Version: 9")
             },
+            "an address leads nowhere: Source, https://dragoman.example/source": {
+                "metadata": METADATA.replace(
+                    "\n\n", "\nProject-URL: Source, https://dragoman.example/source\n\n", 1
+                )
+            },
             "License-Expression is missing": {
                 "metadata": METADATA.replace("License-Expression: Apache-2.0\n", "")
             },

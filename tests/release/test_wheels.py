@@ -270,7 +270,7 @@ def test_a_checkout_is_installed_with_what_the_wheels_need_together() -> None:
     assert project["scripts"] == command["scripts"]
     assert project["entry-points"] == PROJECTS["dragoman-sdk"]["entry-points"]
     same = ("description", "license", "requires-python", "classifiers", "urls")
-    assert {name: project[name] for name in same} == {name: command[name] for name in same}
+    assert {name: project.get(name) for name in same} == {name: command.get(name) for name in same}
 
 
 def test_a_checkout_holds_the_same_files_as_the_wheels() -> None:

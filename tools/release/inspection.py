@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 UPPER_BOUND = re.compile(r"<|==")
+RESERVED = re.compile(r"//([^/]*\.)?(example(\.com|\.net|\.org)?|invalid|test|localhost)(:|/|$)")
+"""Hosts that belong to nobody, by RFC 2606: a placeholder for the project's home."""
 LICENSES = ("LICENSE", "LICENSES/highlight.js.txt", "LICENSES/lit.txt")
 
 
@@ -89,6 +91,11 @@ def metadata_faults(metadata: Message, name: str, version: str) -> list[str]:
         f"{field} is missing"
         for field in ("Requires-Python", "License-Expression", "Summary", "Description-Content-Type")
         if not metadata[field]
+    ]
+    faults += [
+        f"an address leads nowhere: {line}"
+        for line in metadata.get_all("Project-URL", [])
+        if RESERVED.search(line)
     ]
     faults += [
         f"it takes another version of ours: {line}"

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { sessionTitle, suggestionsFor, underTitle } from "../src/model/beginning";
 import type { SessionInfo } from "../src/model/types";
-import { offeredFolders, orderedAgents } from "../src/view/new_session";
+import { aboutAgent, offeredFolders, orderedAgents } from "../src/view/new_session";
 
 const session = (cwd: string, title = ""): SessionInfo => ({ sessionId: "s", agent: "review", cwd, title, state: "idle" });
 
@@ -10,6 +10,12 @@ test("the default agent is offered first, and the one for testing last", () => {
   const agents = ["echo", "review", "code", "claude"].map((name) => ({ name }));
   assert.deepEqual(orderedAgents(agents, "review").map(({ name }) => name), ["review", "code", "claude", "echo"]);
   assert.deepEqual(orderedAgents(agents, "echo").map(({ name }) => name)[0], "echo", "who made it the default wants it");
+});
+
+test("what stands below the name of an agent does not repeat it", () => {
+  assert.equal(aboutAgent({ name: "mine", title: "mine" }), "");
+  assert.equal(aboutAgent({ name: "review", title: "Review", description: "reviews code, offline" }), "reviews code, offline");
+  assert.equal(aboutAgent({ name: "a", title: "Ann's", place: "ssh box" }), "Ann's · ssh box");
 });
 
 test("the first session is offered in the folder in which the hub was started", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { answerWords, optionWords, titleOf } from "../src/model/asked";
-import { commandOf, scriptOf, titleWith } from "../src/text/command";
+import { commandOf, isCommand, scriptOf, titleWith } from "../src/text/command";
 
 const SCRIPT = "for f in *.py; do echo 'file' $f; done";
 /** As Python quotes it, and as the page does. */
@@ -18,6 +18,13 @@ test("a line whose words are not certain stays as it is", () => {
     `bash -c 'a`, `ls -l src`, `sh -c $(cat x)`, `sh -c 'a' > out`, `sh -c 'a'\nrm x`, "",
   ];
   for (const line of lines) assert.deepEqual(scriptOf(line), { shell: "", script: line }, line);
+});
+
+test("a title that is the command and nothing else need not stand above it", () => {
+  for (const title of ["touch a", "`touch a`"]) assert.ok(isCommand(title, "touch a"), title);
+  assert.ok(isCommand(SCRIPT, QUOTED[0]), "the script is what a person reads");
+  for (const title of ["", "touch b", "Touch a", "touch a ", "touch"]) assert.ok(!isCommand(title, "touch a"), title);
+  assert.ok(!isCommand("", ""), "nothing is not a command");
 });
 
 test("a title says the command once, as a person reads it, or not at all above the command itself", () => {

@@ -24,6 +24,7 @@ from dragoman_hub.runner import RunningHub, collect_seldom, drain, run_hub
 from dragoman_hub.settings import HubSettings, offered_agents
 from dragoman_hub.settings_file import load_settings
 from dragoman_hub.web.page import Page
+from dragoman_local.workspace.disk_threads import allow_many_threads
 
 
 def run(args: argparse.Namespace) -> int:
@@ -86,6 +87,7 @@ def _fail(args: argparse.Namespace, text: str, status: int) -> int:
 async def _serve(args: argparse.Namespace, settings: HubSettings) -> int:
     stop_event, second_stop_event = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
+    allow_many_threads()
 
     def leave() -> None:
         (second_stop_event if stop_event.is_set() else stop_event).set()

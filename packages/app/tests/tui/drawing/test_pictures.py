@@ -1,6 +1,9 @@
 import base64
 import logging
+import os
+import pty
 import struct
+import sys
 import zlib
 
 import pytest
@@ -60,3 +63,16 @@ def test_a_terminal_that_does_not_tell_the_size_of_its_letters_is_worth_no_trace
     pytest.importorskip("textual_image")
     pictures.prepare_pictures()
     assert not logging.getLogger("textual_image._terminal").isEnabledFor(logging.WARNING)
+
+
+def test_a_terminal_that_says_it_has_no_size_is_worth_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("textual_image")
+    ours, theirs = pty.openpty()  # its size is 0 by 0, as over a serial line
+    for name in [name for name in sys.modules if name.startswith("textual_image")]:
+        monkeypatch.delitem(sys.modules, name)
+    with open(theirs, "w") as screen, open(os.dup(theirs)) as keyboard:
+        monkeypatch.setattr(sys, "__stdout__", screen)
+        monkeypatch.setattr(sys, "__stdin__", keyboard)
+        pictures.prepare_pictures()
+        assert pictures.native_picture(png(4, 4)) is None
+    os.close(ours)

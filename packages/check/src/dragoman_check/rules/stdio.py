@@ -64,25 +64,32 @@ def _is_message(run: list[Frame]) -> bool:
     return type(value) is dict and len(run) > 1
 
 
-def _why_no_message(frame: Frame) -> str:
-    if frame.json is BROKEN:
+def _why_no_message(frame: Frame, version: int) -> str:
+    value = frame.json
+    if value is BROKEN:
         return "the line is no JSON" if is_no_json(frame.raw) else ""
-    if type(frame.json) is not dict:
+    # The page on transports of version 2 has arrays of messages; that of version 1 has none.
+    is_array = version > 1 and type(value) is list and len(value) > 0
+    items = value if is_array else [value]
+    if not all(type(item) is dict for item in items):
         return "the line is JSON, but no message"
-    return "" if frame.message.keys() & {"id", "method", "result", "error"} else "the line is no message"
+    is_message = all(item.keys() & {"id", "method", "result", "error"} for item in items)
+    return "" if is_message else "the line is no message"
 
 
 @rule("STD-03", side="agent", fix="Write nothing but messages to stdout; logs belong on stderr.")
 def stdout_carries_only_messages(conversation: Conversation) -> Iterator[Observation]:
     yield from observe_values(
-        (frame for frame in frames_from(conversation, "agent") if frame.raw.strip()), _why_no_message
+        (frame for frame in frames_from(conversation, "agent") if frame.raw.strip()),
+        lambda frame: _why_no_message(frame, conversation.version),
     )
 
 
 @rule("STD-04", side="client", fix="Write nothing but messages to the agent's stdin.")
 def stdin_carries_only_messages(conversation: Conversation) -> Iterator[Observation]:
     yield from observe_values(
-        (frame for frame in frames_from(conversation, "client") if frame.raw.strip()), _why_no_message
+        (frame for frame in frames_from(conversation, "client") if frame.raw.strip()),
+        lambda frame: _why_no_message(frame, conversation.version),
     )
 
 

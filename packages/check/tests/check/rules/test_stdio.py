@@ -36,6 +36,14 @@ def test_std_03_and_04_streams_carry_only_messages(noise: bytes) -> None:
     breaks("STD-04", Talk().add(("to_agent", noise)), "client")
 
 
+def test_std_03_an_array_of_messages_is_a_message_in_version_2_alone() -> None:
+    answers = raw(b'[{"jsonrpc":"2.0","id":54,"result":{}}]')
+    keeps("STD-03", Talk(version=2).add(answers))
+    breaks("STD-03", Talk().add(answers))
+    for noise in (b"[]", b"[1]", b'[{"jsonrpc":"2.0","id":54,"result":{}},{"level":"info"}]'):
+        breaks("STD-03", Talk(version=2).add(raw(noise)))
+
+
 def test_std_03_forgives_what_readers_forgive() -> None:
     half = rb'{"jsonrpc":"2.0","method":"_mine/note","params":{"text":"\ud800"}}'
     keeps("STD-03", Talk().add(raw(half), raw(b"")))

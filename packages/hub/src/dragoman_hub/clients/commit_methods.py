@@ -25,6 +25,7 @@ from dragoman_hub.session.machine import title_of
 from dragoman_local.workspace.commit import CommitResult, make_commit
 from dragoman_local.workspace.commit_message import NamedChange, propose_message
 from dragoman_local.workspace.commit_preview import CommitPreview, preview_commit, repository_top
+from dragoman_local.workspace.disk_threads import in_disk_thread
 
 log = logging.getLogger(__name__)
 
@@ -44,11 +45,11 @@ class CommitMethods:
         session = await self._session(client, params)
         folder = session.state.cwd
         changed_paths = await self._hub.changes.own_paths(session.id)
-        own_paths = await asyncio.to_thread(_within, folder, changed_paths)
+        own_paths = await in_disk_thread(folder, _within, folder, changed_paths)
         paths = None if value_of(params.get("paths")) is None else _paths(params)
-        preview = await asyncio.to_thread(preview_commit, folder, paths=paths, own_paths=own_paths)
+        preview = await in_disk_thread(folder, preview_commit, folder, paths=paths, own_paths=own_paths)
         prompt, title = await self._last_prompt(session), session.state.title
-        message = await asyncio.to_thread(_proposal, preview, prompt=prompt, title=title, folder=folder)
+        message = await in_disk_thread(folder, _proposal, preview, prompt=prompt, title=title, folder=folder)
         return {
             **_describe(preview, own_paths),
             "message": message,
@@ -84,7 +85,7 @@ class CommitMethods:
     ) -> None:
         folder = session.state.cwd
         results.append(await make_commit(folder, paths=paths, message=message, identity=identity))
-        root = await asyncio.to_thread(os.path.realpath, folder)
+        root = await in_disk_thread(folder, os.path.realpath, folder)
         await self._hub.changes.accept(session.id, [os.path.join(root, path) for path in paths])
         self._progress.forget(session.id)
 
@@ -94,7 +95,7 @@ class CommitMethods:
         if self._hub.changes.far_side(session.id) is not None:
             raise invalid_request("the session's folder is on another machine: commit there")
         if client.grant.roots:
-            top = await asyncio.to_thread(repository_top, session.state.cwd)
+            top = await in_disk_thread(session.state.cwd, repository_top, session.state.cwd)
             await client.grant.look_at((top,))
             if not client.grant.may_open(top):
                 why = "Forbidden: this token may not use the folder of the repository"

@@ -34,6 +34,7 @@ from dragoman_hub.lending.file_view import read_file
 from dragoman_hub.session.frames import value_of
 from dragoman_hub.session.state import OpenRequest
 from dragoman_local.known.lookup import missing_agents
+from dragoman_local.workspace.disk_threads import in_disk_thread
 
 Params = PassedParams
 HubHandler = Callable[[HubClient, Params], Awaitable[JsonObject]]
@@ -100,7 +101,8 @@ class HubMethods:
     # Looking.
 
     async def _folders(self, client: HubClient, params: Params) -> JsonObject:
-        return await asyncio.to_thread(complete_folder, client.text(params, "path"), grant=client.grant)
+        path = client.text(params, "path")
+        return await in_disk_thread(path, complete_folder, path, grant=client.grant)
 
     async def _sessions(self, client: HubClient, params: Params) -> JsonObject:
         return await self._views.list_sessions(
@@ -218,7 +220,11 @@ class HubMethods:
             return {"files": []}  # what lies under that path on this machine is nothing of the session's
         pattern = _text(params, "pattern") or ""
         limit = _number(params, "limit", 50, 500)
-        return {"files": await asyncio.to_thread(find_files, session.state.cwd, pattern.lower(), limit)}
+        return {
+            "files": await in_disk_thread(
+                session.state.cwd, find_files, session.state.cwd, pattern.lower(), limit
+            )
+        }
 
     async def _file(self, client: HubClient, params: Params) -> JsonObject:
         session = await client.session(params)
@@ -227,7 +233,7 @@ class HubMethods:
             raise ErrorAnswer(-32002, f"the files of this session are on {far_side.place}: open them there")
         folders = (session.state.cwd, *session.state.folders)
         path, line = client.text(params, "path"), _number(params, "line", 1, 1_000_000_000)
-        return await asyncio.to_thread(read_file, folders, path, line=line, grant=client.grant)
+        return await in_disk_thread(folders[0], read_file, folders, path, line=line, grant=client.grant)
 
     async def _terminal(self, client: HubClient, params: Params) -> JsonObject:
         session = await client.session(params)

@@ -26,6 +26,7 @@ from dragoman_hub.engine.bounds import MIB, WORK_BYTES, size_of_request
 from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.session.frames import object_of, value_of
 from dragoman_hub.session.state import OpenRequest
+from dragoman_local.workspace.disk_threads import in_disk_thread
 from dragoman_local.workspace.lent_files import Guard
 from dragoman_local.workspace.method_handlers import MethodHandlers
 from dragoman_local.workspace.refusals import reason_of, session_unknown
@@ -68,7 +69,7 @@ class LentWork:
         if method == "terminal/output":
             await self._answer.change(MIB)
         elif method in READS:
-            size = await asyncio.to_thread(_size_of_file, self._request.params)
+            size = await in_disk_thread(self._session.state.cwd, _size_of_file, self._request.params)
             if size > WORK_BYTES:
                 await self._answer.change(size)
         return self._request.sequence in self._session.state.requests
@@ -234,7 +235,7 @@ class HubLender:
 
 
 async def _open_roots(folders: tuple[str, ...]) -> Roots:
-    opening = asyncio.ensure_future(asyncio.to_thread(Roots, folders[0], folders[1:]))
+    opening = asyncio.ensure_future(in_disk_thread(folders[0], Roots, folders[0], folders[1:]))
     try:
         return await asyncio.shield(opening)
     except asyncio.CancelledError:

@@ -290,12 +290,14 @@ async def test_pst_x2_a_prompt_that_may_be_stored_is_not_refused_when_the_disk_d
         strace = subprocess.Popen(command, stderr=subprocess.PIPE)
         assert strace.stderr is not None
         with strace, strace.stderr as attached:
-            assert b"attached" in attached.readline()
-            number = client.prompt(session, "/stream 3")
-            while "INJECTED" not in trace.read_text():
-                assert await client.call("session/list"), "others are answered meanwhile"
-            assert not [message for message in client.heard if message.get("id") == number]
-            strace.terminate()
+            try:
+                assert b"attached" in attached.readline()
+                number = client.prompt(session, "/stream 3")
+                while trace.read_text().count("INJECTED") < 2:  # so it has heard of the first
+                    assert await client.call("session/list"), "others are answered meanwhile"
+                assert not [message for message in client.heard if message.get("id") == number]
+            finally:
+                strace.terminate()  # whatever came: the block waits for its end
         assert (await client.answer(number))["result"]["stopReason"] == "end_turn"
         told = await told_of(client, session)
     assert told == ["/stream 5", *NUMBERS, "/stream 3", *NUMBERS[:3]]

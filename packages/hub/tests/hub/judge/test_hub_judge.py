@@ -15,7 +15,8 @@ import pytest
 from dragoman import Agent, Turn
 from dragoman.schema import v1
 from dragoman.schema.codec import read
-from dragoman.testing.pace import patience
+from dragoman.testing.pace import deadline, patience
+from dragoman_hub.clients import hub_methods
 from dragoman_hub.judge.question_forms import PERMISSION
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.policy_parser import PolicyError
@@ -124,6 +125,35 @@ async def test_writes_to_a_pipe_that_nobody_reads_hold_up_nobody(tmp_path: Path)
             "pipe",
             "other.txt",
         ]
+
+
+async def test_a_folder_on_a_disk_that_hangs_holds_up_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far, near = tmp_path / "far", tmp_path / "near"
+    far.mkdir()
+    near.mkdir()
+    (near / "notes.txt").write_text("there")
+    is_back = threading.Event()
+    find = hub_methods.find_files
+
+    def find_or_hang(folder: str, *rest: Any) -> list[str]:
+        if folder == str(far):
+            is_back.wait()
+        return find(folder, *rest)
+
+    monkeypatch.setattr(hub_methods, "find_files", find_or_hang)
+    async with staged({"one": obedient}, files="hub") as stage:
+        client = await stage.client().begin()
+        sessions = [await client.new(str(folder)) for folder in (far, far, near)]
+        try:
+            for n in range(40):
+                client.ask("_dragoman/hub/files", {"sessionId": sessions[n % 2]})
+            async with deadline(10):
+                files = (await client.call("_dragoman/hub/files", {"sessionId": sessions[2]}))["files"]
+            assert files == ["notes.txt"]
+        finally:
+            is_back.set()
 
 
 async def test_a_project_whose_policy_is_broken_keeps_what_the_hub_denies(tmp_path: Path) -> None:

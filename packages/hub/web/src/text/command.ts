@@ -44,6 +44,11 @@ export function scriptOf(line: string): { shell: string; script: string } {
   return { shell: `${program} ${flag}`, script };
 }
 
+/** Whether a title is the command and nothing else, so that who reads the command has read the title. */
+export function isCommand(title: string, command: string): boolean {
+  return command !== "" && [command, scriptOf(command).script].some((text) => title === text || title === `\`${text}\``);
+}
+
 /** A title in which the command stands as it is read; agents and hubs like to repeat it there. */
 export function titleWith(title: string, command: string): string {
   if (!command) return title;

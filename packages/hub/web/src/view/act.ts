@@ -4,6 +4,7 @@
  */
 
 import type { ShownAct, ShownChange } from "../model/types";
+import { isCommand } from "../text/command";
 import { type Viewpoint, shortPath } from "../text/places";
 import { el, shown } from "./dom";
 import { commandView, fileDiff, jsonView, placeRow } from "./tool";
@@ -11,7 +12,7 @@ import { commandView, fileDiff, jsonView, placeRow } from "./tool";
 export function actParts(act: ShownAct, viewpoint: Viewpoint): Node[] {
   const texts = (label: string, found: string[] = []): HTMLElement[] => found.map((text) => jsonView(label, text, "exact"));
   return [
-    act.title && el("p", "quoted", "The agent's title: “", shown(act.title, "exact line"), "”"),
+    act.title && !isCommand(act.title, act.command ?? "") && el("p", "quoted", "The agent's title: “", shown(act.title, "exact line"), "”"),
     act.command && commandView(act.command, act.folder ?? "", viewpoint),
     ...(act.doubts?.filter((doubt) => !act.why?.includes(doubt)).map((doubt) => el("p", "quoted", "Take care: ", shown(doubt, "exact line"))) ?? []),
     ...texts("Variable", act.variables),

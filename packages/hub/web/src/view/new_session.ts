@@ -13,6 +13,12 @@ import { iconNode } from "./icons";
 /** For trying the page and the hub, not for work. */
 const TEST_AGENT = "echo";
 
+/** What its name does not say. */
+export function aboutAgent({ name, title, description, place }: AgentInfo): string {
+  const other = title?.toLowerCase() === name.toLowerCase() ? "" : title;
+  return [...new Set([other, description, place])].filter(Boolean).join(" · ");
+}
+
 /** The default first, as the hub says; the one for testing last. */
 export function orderedAgents(agents: AgentInfo[], defaultAgent: string): AgentInfo[] {
   const place = ({ name }: AgentInfo): number => (name === defaultAgent ? 0 : name === TEST_AGENT ? 2 : 1);
@@ -132,8 +138,7 @@ export function askForSession(app: App, go: (id: string) => void, wantedAgent: s
     radio.name = "agent";
     radio.value = agent.name;
     radio.checked = agent.name === chosen;
-    const about = [...new Set([agent.title, agent.description, agent.place])].filter(Boolean).join(" · ");
-    const words = el("span", "", el("strong", "", shown(agent.name, "line")), el("span", "faint", shown(about, "line")));
+    const words = el("span", "", el("strong", "", shown(agent.name, "line")), el("span", "faint", shown(aboutAgent(agent), "line")));
     list.append(el("label", "agent-choice", radio, words));
   }
   const picker = new FolderPicker(app, folders, used);

@@ -15,6 +15,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from dragoman_local.workspace.commands import PlannedCommand
+from dragoman_local.workspace.disk_threads import in_disk_thread
 from dragoman_local.workspace.file_read import RangeRead
 from dragoman_local.workspace.files import FileDraft, FileStatus, FileText, SessionFiles
 from dragoman_local.workspace.merge import merge
@@ -75,6 +76,7 @@ class LentFiles:
     def __init__(self, session_id: str, files: SessionFiles, around: WorkspaceHooks) -> None:
         self.session_id = session_id
         self.files = files
+        self._folder = files.roots.folders[0]
         self._around = around
 
     async def read(self, path: str, *, line: int = 1, limit: int | None = None) -> FileText:
@@ -83,15 +85,21 @@ class LentFiles:
         name = self._buffer_name(path, at)
         if name is not None and at is not None:
             return self._read_buffer(name, at, line, limit)
-        return await asyncio.to_thread(self.files.read, path, first=line, limit=limit, at=at)
+        return await in_disk_thread(self._folder, self.files.read, path, first=line, limit=limit, at=at)
 
     async def read_range(
         self, path: str, *, offset: int = 0, limit: int | None = None, if_version: Version | None = None
     ) -> RangeRead:
         """Bytes, as they are on disk: an editor holds text."""
         at = await self._admit("read", path)
-        return await asyncio.to_thread(
-            self.files.read_range, path, offset=offset, limit=limit, if_version=if_version, at=at
+        return await in_disk_thread(
+            self._folder,
+            self.files.read_range,
+            path,
+            offset=offset,
+            limit=limit,
+            if_version=if_version,
+            at=at,
         )
 
     async def stat(self, path: str) -> FileStatus:
@@ -102,12 +110,12 @@ class LentFiles:
             return FileStatus(
                 exists=True, size=len(_bytes(self._buffer_of(name) or "")), modified_at=time.time()
             )
-        return await asyncio.to_thread(self.files.stat, path, at=at)
+        return await in_disk_thread(self._folder, self.files.stat, path, at=at)
 
     async def search(self, pattern: str, *, hidden: bool = False, limit: int | None = None) -> SearchMatches:
         if self._around.guard is not None:
             await self._around.guard(Access(session_id=self.session_id, kind="search", path=pattern))
-        return await asyncio.to_thread(self.files.search, pattern, hidden=hidden, limit=limit)
+        return await in_disk_thread(self._folder, self.files.search, pattern, hidden=hidden, limit=limit)
 
     async def write(self, path: str, text: str) -> WriteResult:
         """Write, merge, or refuse; what stood against it is recorded."""
@@ -140,7 +148,7 @@ class LentFiles:
         """Ask the guard. Returns where the path leads; None if neither a guard nor an editor has to know."""
         if self._around.guard is None and self._around.buffers is None:
             return None
-        at = await asyncio.to_thread(self.files.locate, path, may_be_folder=kind == "stat")
+        at = await in_disk_thread(self._folder, self.files.locate, path, may_be_folder=kind == "stat")
         if self._around.guard is not None:
             access = Access(session_id=self.session_id, kind=kind, path=at, text=text)
             await self._around.guard(access)
@@ -171,7 +179,7 @@ class LentFiles:
         name = self._buffer_name(path, at)
         if name is not None and at is not None:
             return self._write_buffer(name, at, draft)
-        return await asyncio.to_thread(self.files.write, path, draft, at=at)
+        return await in_disk_thread(self._folder, self.files.write, path, draft, at=at)
 
     def _write_buffer(self, name: str, at: str, draft: FileDraft) -> WriteResult | WriteClash:
         assert self._around.buffers is not None

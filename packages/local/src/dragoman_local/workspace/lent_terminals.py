@@ -24,6 +24,7 @@ from msgspec import Struct
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman_local.sandbox.wall import SessionWall, Wall
 from dragoman_local.workspace.commands import PlannedCommand, plan_command
+from dragoman_local.workspace.disk_threads import in_disk_thread
 from dragoman_local.workspace.environment import command_environment
 from dragoman_local.workspace.lent_files import Access, Guard
 from dragoman_local.workspace.paths import parse
@@ -198,9 +199,8 @@ class LentTerminals:
 
     async def _wall_opened(self) -> Wall | None:
         """Without blocking: the first one reads folders, and tries what the machine can hold."""
-        loop = asyncio.get_running_loop()
         try:
-            wall = await loop.run_in_executor(None, self.wall.open, self.roots.folders)
+            wall = await in_disk_thread(self.roots.folders[0], self.wall.open, self.roots.folders)
         except LocalMistake as error:
             raise refusal(FORBIDDEN, "no_wall", str(error)) from error
         if wall is None and self.settings.sandbox == "auto" and not self.wall.is_told:
@@ -210,7 +210,7 @@ class LentTerminals:
 
     async def _cwd_opened(self, cwd: str | None) -> tuple[int, str]:
         """Without blocking. A thread cannot be cancelled: what it opens for nobody is closed."""
-        opening = asyncio.get_running_loop().run_in_executor(None, self._open_cwd, cwd)
+        opening = asyncio.ensure_future(in_disk_thread(self.roots.folders[0], self._open_cwd, cwd))
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:

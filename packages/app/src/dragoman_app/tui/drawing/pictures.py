@@ -17,6 +17,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
 from io import BytesIO
@@ -138,7 +139,9 @@ def prepare_pictures() -> None:
     if _inline_terminal is None and find_spec("textual_image") is not None:
         # It warns, with a traceback, of terminals that do not tell how large their letters are.
         logging.getLogger("textual_image").setLevel(logging.ERROR)
-        import textual_image.widget  # noqa: F401  # the import asks
+        # It divides by the width: a terminal over a serial line, or one that is not set up yet, says 0.
+        with suppress(ZeroDivisionError):
+            import textual_image.widget  # noqa: F401  # the import asks
 
 
 def native_picture(data: str) -> Widget | None:

@@ -1,4 +1,4 @@
-import{A as R,j as m,k as f,l as g,m as $,n as v,o as y,r as w,s as T,t as k,u as S,v as E,w as A,y as h,z as u}from"./chunk-AIYEOFHU.js";import"./chunk-ZJ4CVRKE.js";import{a as d}from"./chunk-NQQTPCLZ.js";import{e as H}from"./chunk-Z4F2CRH5.js";import{a as o,c as i,g as l,i as b}from"./chunk-5VEC5YR5.js";import"./chunk-SQE76S5B.js";function Y(s){let t=s.home;return o`<section class="sheet" aria-labelledby="settings-title">
+import{A as u,B as R,k as m,l as f,m as g,n as $,o as v,p as y,s as w,t as T,u as k,v as S,w as E,x as A,z as h}from"./chunk-OJDHIICT.js";import"./chunk-ZJ4CVRKE.js";import{a as d}from"./chunk-NQQTPCLZ.js";import{e as H}from"./chunk-Z4F2CRH5.js";import{a as o,c as i,g as l,i as b}from"./chunk-5VEC5YR5.js";import"./chunk-SQE76S5B.js";function Y(s){let t=s.home;return o`<section class="sheet" aria-labelledby="settings-title">
     <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${b("back")}</a><h2 id="settings-title">Settings</h2><span class="faint">of this browser</span></header>
     <div class="sheet-body">
       ${d.isEmbedded?i:N(t,"Theme","Follow your system, or choose one.",w,k(),E)}

@@ -1,0 +1,53 @@
+"""Threads for what may wait for a disk, a few for each folder.
+
+A disk can hang: a share whose server is gone, a card that was pulled out. Then each call takes its thread
+with it, whoever gives up waiting, and asyncio's own threads are few: six on two processors. So no folder
+holds more than `HELD` of them, and the next callers wait for these. It does not know what is done in them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+HELD: Final = 4
+"""Of one folder. More make no disk faster."""
+
+THREADS: Final = 256
+"""Of a program with many sessions. 64 folders must hang until somebody else waits for them."""
+
+Result = TypeVar("Result")
+
+_gates: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Semaphore]] = (
+    WeakKeyDictionary()
+)
+
+
+def allow_many_threads() -> None:
+    """Give the running event loop `THREADS`; each is made when it is needed first."""
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "dragoman"))
+
+
+async def in_disk_thread(
+    folder: str, work: Callable[..., Result], /, *arguments: Any, **options: Any
+) -> Result:
+    """As `asyncio.to_thread`, for work below this folder. It counts until it ends, also when nobody waits for
+    it any more.
+    """
+    gates = _gates.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+    gate = gates.get(folder)
+    if gate is None:
+        gate = gates[folder] = asyncio.Semaphore(HELD)
+    await gate.acquire()
+    doing = asyncio.ensure_future(asyncio.to_thread(work, *arguments, **options))
+
+    def on_end(done: asyncio.Future[Result]) -> None:
+        gate.release()
+        if not done.cancelled():
+            done.exception()  # if nobody waits any more, nobody wants to know
+
+    doing.add_done_callback(on_end)
+    return await asyncio.shield(doing)
