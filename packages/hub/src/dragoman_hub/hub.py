@@ -410,11 +410,13 @@ class Hub:
 
     async def will_run(self, session: LiveSession) -> None:
         """After a crash the next hub looks for sessions that run; one of a cluster has a list of its own."""
-        if not self.ownership.is_shared:
+        if session.log.state != "running" and not self.ownership.is_shared:
             await self.journal.describe(session.stream, state="running")
 
     def describe(self, session: LiveSession, **fields: str) -> None:
         """Soon: what changes again while the journal writes is written once."""
+        if "state" in fields:
+            session.log.state = ""
         waiting = self.pending_descriptions.get(session.stream)
         if waiting is not None:
             waiting |= fields

@@ -1,4 +1,4 @@
-"""The index of words is made while nobody appends, and not while somebody does."""
+"""The index of words is made while nobody appends, and follows from afar where somebody always does."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import JournalClosed, JournalError
-from dragoman_local.contracts.journals import chunk_entry
+from dragoman_local.contracts.journals import chunk_entry, entries
 from dragoman_local.journal import open_journal
-from dragoman_local.journal.idle_index import SCRUBBED_BYTES, WordJournal, index_while_idle
+from dragoman_local.journal.idle_index import (
+    RESTLESS_ROUNDS,
+    SCRUBBED_BYTES,
+    SPARE_ENTRIES,
+    WordJournal,
+    index_while_idle,
+)
 from dragoman_local.journal.word_index import BEHIND
 from tests.runtime.raw import until
 
@@ -39,13 +45,15 @@ class Steps:
         self.refusal: JournalError | None = None
 
         self.has_residue, self.size = False, 0
+        self.spares: list[int] = []
 
     async def scrub(self) -> bool:
         self.has_residue = False
         return True
 
-    async def index_words(self, *, most: int) -> bool:
+    async def index_words(self, *, most: int, spare: int = 0) -> bool:
         assert most > 0
+        self.spares.append(spare)
         if self.refusal is not None:
             refusal, self.refusal = self.refusal, None
             raise refusal
@@ -90,6 +98,47 @@ async def test_it_stops_between_two_steps_for_whoever_appends() -> None:
         await asyncio.sleep(0)
         assert journal.steps == 2
         await until(lambda: not journal.left)
+
+
+class Restless(Steps):
+    """Somebody has always appended since the last look."""
+
+    looks = 0
+    rests_after = 10**9
+
+    @property
+    def appends(self) -> int:
+        self.looks += 1
+        return min(self.looks, self.rests_after)
+
+    @appends.setter
+    def appends(self, count: int) -> None: ...
+
+
+async def test_where_somebody_always_appends_it_follows_but_for_what_a_search_can_read_in_a_moment() -> None:
+    journal = Restless(3)
+    async with indexing(journal):
+        await until(lambda: journal.steps == 1)
+        assert journal.looks > RESTLESS_ROUNDS, "a rest is waited for first"
+        await until(lambda: not journal.left)
+        assert journal.spares == [SPARE_ENTRIES] * 3
+        journal.left, journal.rests_after = 1, journal.looks
+        await until(lambda: not journal.left)
+        assert journal.spares[-1] == 0, "all of it is indexed when it rests"
+
+
+async def test_what_may_be_missing_is_left_and_the_stream_that_is_furthest_behind_comes_first(
+    tmp_path: Path,
+) -> None:
+    async with open_journal(tmp_path / "j.db") as journal:
+        await journal.append("a", [chunk_entry("agent_message_chunk", "a heron")])
+        await journal.append("b", [chunk_entry("agent_message_chunk", "an egret"), *entries(3)])
+        base = sqlite3.connect(tmp_path / "j.db")
+        assert not await journal.index_words(most=1, spare=5)
+        assert base.execute("select count(*) from words").fetchone() == (0,)
+        assert await journal.index_words(most=1, spare=4)
+        assert base.execute("select text from words").fetchall() == [("an egret",)]
+        base.close()
 
 
 async def test_a_refusal_is_left_to_the_next_search_and_the_end_of_the_journal_is_its_end() -> None:

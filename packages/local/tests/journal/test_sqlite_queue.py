@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,8 @@ from dragoman.errors import StreamMoved
 from dragoman_local.journal import SqliteJournal
 from dragoman_local.journal.contract import Durability
 from dragoman_local.journal.entry_runs import EntryBatch, FrameRun
-from dragoman_local.journal.sqlite import LARGE_BYTES
+from dragoman_local.journal.memory import MemoryJournal
+from dragoman_local.journal.sqlite import LARGE_BYTES, open_journal, open_sealed
 from tests.journal.streams import frames, notes
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
@@ -164,3 +167,21 @@ async def test_it_does_not_overtake_what_waits_for_another_process(tmp_path: Pat
         finally:
             other.close()
     assert not outcome.is_there.is_set()
+
+
+@pytest.mark.parametrize("opened", [open_journal, partial(open_sealed, key=bytes(32)), None])
+async def test_entries_say_how_their_stream_stands_from_then_on(
+    opened: Callable[..., SqliteJournal] | None, tmp_path: Path
+) -> None:
+    """Also of a stream that is new, and of one that was not looked at before."""
+    path = tmp_path / "j.db"
+    run, after = BATCHES[0].runs, 0
+    async with nullcontext(MemoryJournal()) if opened is None else opened(path) as journal:
+        for state in ("running", "", "running", "idle"):
+            after = await journal.append("s", EntryBatch(run, state=state), after=after)
+            (listed,) = (await journal.list(state=state or "running")).streams
+            assert listed.last == after
+    if opened is not None:
+        async with opened(path) as journal:
+            assert await journal.append("s", EntryBatch(run, state="failed"), after=after) == after + 1
+            assert [info.last for info in (await journal.list(state="failed")).streams] == [after + 1]

@@ -316,7 +316,7 @@ class LiveSession:
             or after.loading != before.loading
             or after.title != before.title
         ):
-            self.on_change()
+            self.on_change(is_waiting=after.last > before.last)
 
     def _count_bytes(self) -> None:
         """Of prompts that wait, and of requests that have no answer."""
@@ -337,15 +337,36 @@ class LiveSession:
         state = self._state.listed_state
         return self.listed_state if state in CALM and self.listed_state in SAVED_STATES else state
 
-    def on_change(self) -> None:
-        """Tell listings and whoever watches how the session stands."""
+    def on_change(self, *, is_waiting: bool = False) -> None:
+        """Tell listings and whoever watches how the session stands. If entries are waiting for the journal,
+        they may tell it.
+        """
         state = self._state
         listed_state = state.listed_state
         is_certain = listed_state not in CALM or self.log.last == state.last
         if listed_state != self.listed_state and is_certain and state.phase == "open":
             self.listed_state = listed_state
-            self.hub.describe(self, state=listed_state)
+            if self.log.state != listed_state and (self.hub.ownership.is_shared or not is_waiting):
+                self.hub.describe(self, state=listed_state)
         self.hub.on_session_change(self)
+
+    def state_to_list(self) -> str:
+        """What the journal is told with the last of what waits: how listings call the session from then on.
+        Empty if they do so already, or if it is not certain yet. A cluster has a list of its own.
+        """
+        listed_state = self._state.listed_state
+        if self.hub.ownership.is_shared or self._state.phase != "open" or listed_state == self.log.state:
+            return ""
+        if listed_state in CALM and self._has_more_to_say:
+            return ""
+        self.hub.pending_descriptions.get(self.stream, {}).pop("state", None)
+        return listed_state
+
+    @property
+    def _has_more_to_say(self) -> bool:
+        """Whether its agent has not had all that is said to it: see `_rest_when_heard`."""
+        is_unheard = self.process is not None and self.process.has_unheard(self.stream)
+        return is_unheard or any(type(effect) is ev.SendToAgent for effect in self._effects)
 
     def _set_timer(self) -> None:
         state, loop = self._state, asyncio.get_running_loop()

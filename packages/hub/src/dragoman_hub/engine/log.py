@@ -65,6 +65,7 @@ class LogSession(Protocol):
     def state(self) -> SessionState: ...
     @property
     def bounds(self) -> SessionBounds: ...
+    def state_to_list(self) -> str: ...
     def on_stored(self, first: int, runs: Sequence[FrameRun]) -> None:
         """These runs are stored, the first entry under this number."""
 
@@ -216,7 +217,7 @@ class Backlog:
 class EntryLog:
     """One session's end of its stream. Nobody else writes to it."""
 
-    __slots__ = ("_backlog", "_is_closed", "_journal", "_ownership", "_round", "_session", "last")
+    __slots__ = ("_backlog", "_is_closed", "_journal", "_ownership", "_round", "_session", "last", "state")
 
     def __init__(
         self,
@@ -229,6 +230,8 @@ class EntryLog:
     ) -> None:
         self.last = last
         """The number of the last entry that is stored."""
+        self.state = ""
+        """What listings surely call the session; empty if that is unknown, or about to change."""
         self._journal = journal
         self._round = log_round
         self._session = session
@@ -361,22 +364,27 @@ class EntryLog:
         queue = queue_of(self._journal)
         if queue is None:
             return False
-        size = backlog.cut()
-        batch = EntryBatch(backlog.runs if size == len(backlog.runs) else backlog.runs[:size])
-        on_done = partial(self._on_done, backlog, size)
+        batch = self._batch(backlog, backlog.cut())
+        on_done = partial(self._on_done, backlog, batch)
         is_queued = queue(self._session.stream, batch, after=self.last, on_done=on_done)
         if is_queued:
             backlog.open = None
         return is_queued
 
-    def _on_done(self, backlog: Backlog, size: int, last: int, error: BaseException | None) -> None:
-        """The journal has stored the first `size` runs, or has not."""
+    def _batch(self, backlog: Backlog, size: int) -> EntryBatch:
+        """The first `size` runs. The last of all say how listings call the session: one commit less."""
+        state = self._session.state_to_list() if size == len(backlog.runs) else ""
+        self.state = "" if state else self.state
+        return EntryBatch(backlog.runs[:size], state=state)
+
+    def _on_done(self, backlog: Backlog, batch: EntryBatch, last: int, error: BaseException | None) -> None:
+        """The journal has stored these runs, or has not."""
         if self._is_closed:
             return
         goes_on = False
         try:
             if error is None:
-                self._finish_runs(backlog, size, last)
+                self._finish_runs(backlog, batch, last)
                 goes_on = bool(backlog.runs) and not self._is_closed
             elif isinstance(error, JournalError):
                 self._on_failure(backlog, error)
@@ -422,20 +430,20 @@ class EntryLog:
         # The end of the stream does not tell everything: another node may have deleted the session and loaded
         # it again since, and written as many entries as we know.
         await self._ownership.may_act()
-        size = backlog.cut()
+        batch = self._batch(backlog, backlog.cut())
         backlog.open = None
         try:
-            batch = EntryBatch(backlog.runs[:size])
             last = await self._journal.append(self._session.stream, batch, after=self.last)
         except StreamMoved as error:
             if backlog.is_unknown:  # the answer before came from a server that is behind
                 raise JournalUncertain(str(error)) from error
             raise
         backlog.is_unknown = False
-        self._finish_runs(backlog, size, last)
+        self._finish_runs(backlog, batch, last)
 
-    def _finish_runs(self, backlog: Backlog, size: int, last: int) -> None:
-        """The first `size` runs are stored."""
+    def _finish_runs(self, backlog: Backlog, batch: EntryBatch, last: int) -> None:
+        """These runs, the first that wait, are stored."""
+        self.state, size = batch.state or self.state, len(batch.runs)
         if size == len(backlog.runs):  # nearly always
             runs, backlog.runs = backlog.runs, []
             backlog.groups.clear()
@@ -472,7 +480,7 @@ class EntryLog:
             raise StreamMoved(stream, self.last + place, self.last + len(entries))
         if size:
             backlog.is_unknown = False
-            self._finish_runs(backlog, size, self.last + len(entries))
+            self._finish_runs(backlog, EntryBatch(backlog.runs[:size]), self.last + len(entries))
 
 
 def _runs_of(entries: Sequence[NewEntry]) -> list[FrameRun]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import JournalBusy, JournalError, JournalUncertain
-from dragoman_hub.engine.log import EntryLog, LogRound
+from dragoman_hub.engine.log import AT_ONCE_BYTES, EntryLog, LogRound
 from dragoman_hub.engine.ownership import SoleOwnership
 from dragoman_hub.session.events import NewEntry
 from dragoman_hub.session.notes import encode_receipt
@@ -320,4 +320,58 @@ async def test_updates_that_are_stored_together_have_one_receipt_and_those_of_a_
     assert log.may_go_on()
     log.add([entry(b"prompt")])
     assert not log.may_go_on(), "something else came behind it"
+    await log.aclose()
+
+
+async def test_how_a_session_stands_is_told_with_its_entries_and_known_when_they_are_stored() -> None:
+    journal, session = HeldJournal(), StreamSession()
+    session.log = log = log_of(journal, session)
+    for state in ("running", "running", "idle"):
+        session.listed_state = state
+        log.add([entry(b"1")])
+        await journal.is_asked.wait()
+        journal.is_asked.clear()
+        was_known, is_told = log.state == state, journal.held[0][0].state == state
+        assert was_known is not is_told, (
+            "what is on its way is not known, and what is known is not told again"
+        )
+        await journal.go_on()
+        assert log.state == state
+        info = await journal.info("s")
+        assert info is not None
+        assert info.state == state
+    await log.aclose()
+
+
+async def test_a_part_of_what_waits_does_not_say_how_the_session_stands() -> None:
+    journal, session = HeldJournal(), StreamSession()
+    log = log_of(journal, session)
+    session.listed_state = "running"
+    log.add([entry(b"x" * AT_ONCE_BYTES)])
+    log.add([entry(b"2")])
+    for told in ("", "running"):
+        await journal.is_asked.wait()
+        journal.is_asked.clear()
+        assert journal.held[0][0].state == told
+        assert log.state == ""
+        await journal.go_on()
+    assert log.state == "running"
+    await log.aclose()
+
+
+async def test_what_was_told_with_a_failed_append_is_not_known_and_is_told_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dragoman_hub.engine.log.AGAIN_SECONDS", 0.0)
+    journal, session = HeldJournal(), StreamSession(tries_again=True)
+    log = log_of(journal, session)
+    session.listed_state = "running"
+    log.add([entry(b"1")])
+    await journal.is_asked.wait()
+    journal.is_asked.clear()
+    journal.fail(JournalBusy("another process holds it"))
+    assert log.state == ""
+    await journal.is_asked.wait()
+    await journal.go_on()
+    assert log.state == "running"
     await log.aclose()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from dragoman import Agent, Turn
 from dragoman.errors import JournalError
 from dragoman_hub.hub import Hub
 from dragoman_hub.session.state import LONGEST_TITLE
-from dragoman_local.journal import Journal, StreamInfo
+from dragoman_local.journal import Entry, Journal, StreamInfo
+from dragoman_local.journal.entry_runs import EntryBatch
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged
 
@@ -72,6 +74,29 @@ async def test_a_description_that_fails_does_not_take_the_next_one_with_it(
         info = await stage.journal.info(session.stream)
         assert info is not None
         assert info.title == "second"
+
+
+async def test_a_turn_writes_nothing_but_its_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each write of its own would be a commit that waits for the disk."""
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = stage.hub.sessions[await client.new()]
+        held = Held(stage.journal)
+        monkeypatch.setattr(stage.journal, "describe", held)
+        told: list[str] = []
+        append = stage.journal.append
+
+        async def see(stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+            told.append(entries.state if isinstance(entries, EntryBatch) else "")
+            return await append(stream, entries, after=after)
+
+        monkeypatch.setattr(stage.journal, "append", see)
+        await client.answer(client.prompt(session.id, "hi"))
+        while session.log.state != "idle":  # noqa: ASYNC110 -- nothing tells of it
+            await asyncio.sleep(0.01)
+        assert held.written == []
+        assert [state for state in told if state] == ["running", "idle"]
+        assert session.listed_state == "idle"
 
 
 async def test_a_session_that_is_closed_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:

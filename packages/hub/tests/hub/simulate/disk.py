@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from dragoman.errors import JournalBusy, JournalError, JournalFull, JournalUncertain
 from dragoman_local.journal import Entry, SearchHit, StoredEntry, StreamInfo, StreamListing
 from dragoman_local.journal.contract import KeyEntries, Page
-from dragoman_local.journal.entry_runs import EntryBatch, OnAppended
+from dragoman_local.journal.entry_runs import EntryBatch, OnAppended, runs_of_entries
 from dragoman_local.journal.memory import MemoryJournal
 from tests.hub.simulate.story import Story
 from tests.hub.simulate.virtual_loop import Lane, Process
@@ -129,7 +129,7 @@ class SimulatedDisk:
         """Stored when it arrives; appends of one stream arrive in their order."""
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         done.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody may wait for it
-        copied = [Entry(one.direction, one.frame, one.time, one.pending) for one in entries]
+        batch = runs_of_entries(entries)
 
         self._count += 1
         number = self._count
@@ -138,7 +138,7 @@ class SimulatedDisk:
             if self._under_way.pop(number, None) is None:
                 return
             try:
-                last = _now(self._shared.append(stream, copied, after=after))
+                last = _now(self._shared.append(stream, batch, after=after))
             except JournalError as error:
                 done.set_exception(error)
             else:

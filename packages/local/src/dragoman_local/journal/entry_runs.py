@@ -122,9 +122,13 @@ class _Lazy(Sequence[T]):
 
 
 class EntryBatch(_Lazy[Entry]):
-    """Entries that are to be appended."""
+    """Entries that are to be appended. `state` is that of their stream from then on; without one it stays."""
 
-    __slots__ = ()
+    __slots__ = ("state",)
+
+    def __init__(self, runs: Iterable[FrameRun], *, state: str = "") -> None:
+        super().__init__(runs)
+        self.state = state
 
     def _make(self) -> list[Entry]:
         return [

@@ -2,7 +2,8 @@
 made, and writes its file anew after deletions, so that nothing of them is left in it.
 
 It works in small steps with pauses between them, because a step holds the one thread that writes, and stops
-when somebody appends. What another process appends meanwhile is left to the search, which looks again.
+when somebody appends. Where somebody always does, the index follows all the same, but for what a search makes
+up for in a moment. What another process appends meanwhile is left to the search, which looks again.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ STEP_ENTRIES = 500
 
 PAUSE_SECONDS = 0.05
 
+RESTLESS_ROUNDS = 5
+"""After so many times `QUIET_SECONDS` in which somebody appended, nobody waits for a rest any longer."""
+
+SPARE_ENTRIES = 10_000
+"""What may be missing in the index meanwhile: a search reads so much in a fifth of a second."""
+
 SCRUBBED_BYTES = 1024 * 1024 * 1024
 """A larger file is written anew only when a person asks for it: whoever appends waits for ten seconds."""
 
@@ -37,7 +44,7 @@ class WordJournal(Protocol):
     def size(self) -> int: ...
     async def scrub(self) -> bool: ...
 
-    async def index_words(self, *, most: int) -> bool: ...
+    async def index_words(self, *, most: int, spare: int = 0) -> bool: ...
 
 
 async def index_while_idle(
@@ -45,19 +52,21 @@ async def index_while_idle(
 ) -> None:
     """Index words whenever nobody appends, until the task is cancelled or the journal is closed."""
     before = indexed_appends = -1
+    restless = 0
     while True:
         await asyncio.sleep(quiet)
         now = journal.appends
         is_scrubbed = not journal.has_residue or journal.size > SCRUBBED_BYTES
-        if now != before or (now == indexed_appends and is_scrubbed):
-            before = now
+        restless = 0 if now == before else restless + 1
+        before = now
+        if 0 < restless <= RESTLESS_ROUNDS or (now == indexed_appends and is_scrubbed):
             continue
         try:
-            if not is_scrubbed:
+            if not (is_scrubbed or restless):
                 await journal.scrub()
-            while journal.appends == now:
-                if not await journal.index_words(most=STEP_ENTRIES):
-                    indexed_appends = now
+            while restless or journal.appends == now:
+                if not await journal.index_words(most=STEP_ENTRIES, spare=SPARE_ENTRIES if restless else 0):
+                    indexed_appends = -1 if restless else now
                     break
                 await asyncio.sleep(pause)
         except JournalClosed:

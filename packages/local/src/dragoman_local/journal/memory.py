@@ -70,9 +70,8 @@ class MemoryJournal:
         page = RunPage(last + 1, runs)
         self._entries[stream] += page
         last = page.last
-        self._infos[stream] = replace(
-            info, last=last, updated=info.updated if is_housekeeping(batch.runs) else self._clock()
-        )
+        updated = info.updated if is_housekeeping(batch.runs) else self._clock()
+        self._infos[stream] = replace(info, last=last, updated=updated, state=batch.state or info.state)
         return last
 
     async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:

@@ -13,7 +13,9 @@ import unicodedata
 SPLIT = "\u200b"
 """Set behind each character of a script without spaces; invisible, and no part of any word."""
 
-_UNSPACED = re.compile("([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af])")
+_UNSPACED = "([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af])"
+"""Compiled when something is indexed: it takes 4 ms, of every command that has a journal."""
+
 _WORD = re.compile(r"[^\W_]+")
 
 SEARCHED = ("prompt", "message", "thought", "tool", "plan")
@@ -25,7 +27,7 @@ AROUND = 60
 
 def space_words(text: str) -> str:
     """Text as it is put into the index."""
-    return _UNSPACED.sub(rf"\1{SPLIT}", text)
+    return re.sub(_UNSPACED, rf"\1{SPLIT}", text)
 
 
 def unspace_words(text: str) -> str:

@@ -258,11 +258,13 @@ class SqliteJournal:
             pass  # in steps, so that whoever appends meanwhile does not wait for all of it
         return await self._read.ask(lambda base: word_index.search(base, text, limit=limit, stream=stream))
 
-    async def index_words(self, *, most: int) -> bool:
-        """Bring the index nearer to what was appended, by about so many entries; true if there is more."""
+    async def index_words(self, *, most: int, spare: int = 0) -> bool:
+        """Bring the index nearer to what was appended, by about so many entries, unless no more than `spare`
+        are missing; true if there is more.
+        """
         if self._seal is not None:
             return False
-        return await self._write.do(partial(word_index.catch_up, most=most))
+        return await self._write.do(partial(word_index.catch_up, most=most, spare=spare))
 
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:
         name, seal = streams.clean(stream), self._seal

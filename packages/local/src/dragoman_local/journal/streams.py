@@ -27,6 +27,7 @@ from dragoman_local.journal.contract import (
     read_cursor,
 )
 from dragoman_local.journal.entry_runs import (
+    EntryBatch,
     FrameRun,
     RunPage,
     at_most,
@@ -100,10 +101,7 @@ def append(
     streams ended when we last wrote to them; it may be out of date, and this function updates it.
     """
     batch = runs_of_entries(entries)
-    is_quiet = is_housekeeping(batch.runs)
-    end, first = _advance(
-        connection, stream, len(entries), after=after, now=now, is_quiet=is_quiet, seal=seal, ends=ends
-    )
+    end, first = _advance(connection, stream, batch, after=after, now=now, seal=seal, ends=ends)
     number, info = end.number, end.info
     runs = redacted_runs or (batch.runs if redact is None else redact_runs(batch, redact))
     pending = originals.originals_of(batch.runs, runs, first)
@@ -120,40 +118,47 @@ def append(
 def _advance(
     connection: sqlite3.Connection,
     stream: str,
-    count: int,
+    batch: EntryBatch,
     *,
     after: int | None,
     now: float,
-    is_quiet: bool,
     seal: Seal | None,
     ends: dict[str, StreamEnd] | None,
 ) -> tuple[StreamEnd, int]:
-    """The stream with so many entries more, and where they begin; quiet ones leave its time. A
-    stream that is in `ends` is moved without a look at it: that it is still as we left it is part of the
-    statement, and if it is not, we look.
+    """The stream with these entries more, and where they begin; housekeeping leaves its time. A stream that
+    is in `ends` is moved without a look at it: that it is still as we left it is part of the statement, and
+    if it is not, we look.
     """
+    is_quiet = is_housekeeping(batch.runs)
     old_end = None if ends is None else ends.pop(stream, None)
     end: StreamEnd | None = None
     if old_end is not None and after in (None, old_end.info.last):
         is_recent = old_end.is_moved and 0 <= now - old_end.info.updated < SAME_TIME_SECONDS
         update_time = old_end.info.updated if is_quiet or is_recent else now
-        info = replace(old_end.info, last=old_end.info.last + count, updated=update_time)
-        end = move_stream(connection, old_end.number, info, old_end=old_end)
+        info = _moved(old_end.info, batch, update_time)
+        if info.state == old_end.info.state:
+            end = move_stream(connection, old_end.number, info, old_end=old_end)
+        else:
+            end = describe_stream(connection, info, old_end=old_end)
     if end is None:
         number, old_info = _find_or_new(connection, stream, now, seal)
         if after is not None and after != old_info.last:
             raise StreamMoved(stream, after, old_info.last)
         update_time = old_info.updated if is_quiet else now
-        info = replace(old_info, last=old_info.last + count, updated=update_time)
+        info = _moved(old_info, batch, update_time)
         end = (
             write_stream(connection, number, info, seal=seal)
-            if number is None or seal is not None
+            if number is None or seal is not None or info.state != old_info.state
             else move_stream(connection, number, info)
         )
     assert end is not None
     if ends is not None:
         _remember_end(ends, stream, end)
-    return end, end.info.last - count
+    return end, end.info.last - len(batch)
+
+
+def _moved(info: StreamInfo, batch: EntryBatch, updated: float) -> StreamInfo:
+    return replace(info, last=info.last + len(batch), updated=updated, state=batch.state or info.state)
 
 
 def _remember_end(ends: dict[str, StreamEnd], stream: str, end: StreamEnd) -> None:

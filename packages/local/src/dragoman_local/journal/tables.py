@@ -92,7 +92,7 @@ MOVE_WITHIN_SECOND = (
     "update streams set last = ?, sum = ? where number = ? and updated = ? and last = ? and sum = ?"
 )
 DESCRIBE_KNOWN = """
-update streams set agent = ?, cwd = ?, title = ?, state = ?, session = ?, updated = ?, sum = ?
+update streams set agent = ?, cwd = ?, title = ?, state = ?, session = ?, updated = ?, last = ?, sum = ?
 where number = ? and updated = ? and last = ? and sum = ?
 """
 
@@ -233,12 +233,12 @@ def move_stream(
 def describe_stream(
     connection: sqlite3.Connection, info: StreamInfo, *, old_end: StreamEnd
 ) -> StreamEnd | None:
-    """`write_stream` for what is known of a stream that is not sealed. It writes only if the row still says
+    """`write_stream` for a stream that is not sealed and keeps its name. It writes only if the row still says
     `old_end`; if not, it returns None.
     """
     number = old_end.number
     row_sum = _row_sum(number, _fields_of(info))
-    values = (info.agent, info.cwd, info.title, info.state, info.session, info.updated, row_sum)
+    values = (info.agent, info.cwd, info.title, info.state, info.session, info.updated, info.last, row_sum)
     before = (old_end.info.updated, old_end.info.last, old_end.sum)
     cursor = connection.execute(DESCRIBE_KNOWN, (*values, number, *before))
     return StreamEnd(number, info, row_sum) if cursor.rowcount else None

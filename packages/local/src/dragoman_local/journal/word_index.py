@@ -1,5 +1,5 @@
-"""The index of words: made from the entries when somebody searches, or before that while nobody writes, and
-made again when it is damaged.
+"""The index of words: made from the entries when somebody searches, or before that in slices, and made again
+when it is damaged.
 
 Whoever appends does not pay for it. An index row is a passage: what one speaker said in one go. A passage at
 the end of a stream may still be growing, so the index remembers where it began and reads from there again.
@@ -36,8 +36,8 @@ SHADOWS = ("words_data", "words_idx", "words_content", "words_docsize", "words_c
 """Where the index is kept; the names are those that FTS5 gives."""
 
 BEHIND = """
-select streams.number, coalesce(upto, 0) from streams
-left join indexed on indexed.number = streams.number where last > coalesce(seen, 0) order by streams.number
+select streams.number, coalesce(upto, 0), last - coalesce(seen, 0) as missing from streams
+left join indexed on indexed.number = streams.number where missing > 0 order by missing desc
 """
 
 SEARCH = """
@@ -45,10 +45,16 @@ select rowid, text, kind, sum from words where words match ? and rowid between ?
 """
 
 
-def catch_up(connection: sqlite3.Connection, *, most: int = STEP_ENTRIES) -> bool:
-    """Index what was appended since, about so many entries; true if there is more."""
+def catch_up(connection: sqlite3.Connection, *, most: int = STEP_ENTRIES, spare: int = 0) -> bool:
+    """Index what was appended since, about so many entries; true if there is more. If no more than `spare`
+    are missing, they are left. The stream that is furthest behind comes first: the last passage of each is
+    read again, however little was added to it.
+    """
     remaining = most
-    for number, upto in connection.execute(BEHIND).fetchall():
+    behind = connection.execute(BEHIND).fetchall()
+    if sum(missing for _, _, missing in behind if isinstance(missing, int)) <= spare:
+        return False
+    for number, upto, _ in behind:
         row = _stream(connection, number)
         if row is not None and isinstance(upto, int):
             remaining -= _index(connection, row, upto=upto, most=remaining)

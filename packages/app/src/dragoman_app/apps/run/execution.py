@@ -52,6 +52,7 @@ def run_in_loop(
 ) -> int:
     """Run the plan in an event loop of its own; returns the exit status."""
     _set_up_logging(verbose=args.verbose)
+    gc.freeze()  # what was loaded stays: to look through it once would take longer than a short turn
     gc.enable()  # a turn may be long; it was off while we were loaded
     return asyncio.run(_adopt_and_run(plan, args, early, open_listener))
 
