@@ -2,7 +2,8 @@
 
 Who wrote `strangers.jsonl` and `held_out.jsonl` had not seen the search; who wrote `fresh.jsonl` had. The
 search was mended from all three since, so these figures say little about other texts; docs/secrets.md has
-those of the first meeting. Nothing was mended from `unseen.jsonl`, which a stranger wrote. All values are
+those of the first meeting. `unseen.jsonl` is by a stranger. `scanners.jsonl` was written from what public
+scanners look for, by somebody who had not read these tables, and nothing was mended from it. All values are
 made up. `misleading.txt` has what looks like a secret and is none.
 """
 
@@ -33,7 +34,8 @@ def texts_of(name: str) -> list[tuple[str, list[str]]]:
         ("strangers.jsonl", 0.95),
         ("held_out.jsonl", 0.93),
         ("fresh.jsonl", 0.99),
-        ("unseen.jsonl", 0.93),
+        ("unseen.jsonl", 0.96),
+        ("scanners.jsonl", 0.96),
     ],
 )
 def test_secrets_that_can_be_known_by_their_looks_are_hidden(name: str, least: float) -> None:

@@ -295,6 +295,7 @@ def _without_strings(value: Any) -> Any:
         "a.",
         "-",
         "--token ",
+        "1.-",
         "://a:",
         "eyJ",
         "-----BEGIN PRIVATE KEY-----",

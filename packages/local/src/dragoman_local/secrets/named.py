@@ -59,12 +59,13 @@ _FOLLOW = (
     r"|\)?\.(?:type|fill|send_?keys|set_?value)\("
     rf")\*{{0,2}}{SPACE}{{0,20}}(?:{BREAK}{{0,30}}+\(?{BREAK}{{0,30}}+(?={QUOTE}))?"
     rf"(?:{_WRAPPED}|<(?:b|code|strong|tt)>)?)"
-    # "password", "…"
-    rf"|(?P<comma>{QUOTE}{BREAK}{{0,8}}+,{BREAK}{{0,8}}+(?={QUOTE}))"
+    # "password", "…", s:8:"password";s:4:"…"
+    rf"|(?P<comma>{QUOTE}(?:{BREAK}{{0,8}}+,{BREAK}{{0,24}}+|;s:[0-9]{{1,4}}:)(?={QUOTE}))"
     # setPassword("…"), .password("…")
     rf"|(?P<call>\({SPACE}{{0,4}}+(?={QUOTE}))"
     # the password is …
-    rf"|(?P<said>(?: (?:for|of|to|on|at|in|between|del|du|de|der|für)(?: [\w.@'/-]{{1,30}}){{1,4}}?)?"
+    r"|(?P<said>(?: (?:for|of|to|on|at|in|between|del|du|de|der|für|fã¼r|f\\+u00fcr)"
+    r"(?: [\w.@'/-]{1,30}){1,4}?)?"
     rf"(?:{SPACE}++(?:is|was|are|ist|lautet|es|est|è|é|ã¨|ã©|\\+u00e[89]"
     r"|to|from|(?:used to|will|should) be)"
     rf"(?: now| set to)?|(?: was| has been)? (?:set|changed|reset|updated) to):?{SPACE}++"
@@ -78,14 +79,6 @@ _FOLLOW = (
     rf"|(?P<line>{SPACE}++(?=[^\s\"'`\\\d]{{0,127}}\d)(?=[^\s\"'`\\]{{6,128}};?(?:\s|\\+[nr]|\Z|\")))"
     r")"
 )
-
-STEMS = (
-    *("pass", "auth", "pw", "secret", "token", "key", "cred"),
-    *("cookie", "sig", "otp", "psk", "sessid", "code=", "_pat="),
-)
-"""What telling names have in them; each of these is searched for by itself. The last four need an `=`, and
-where there are words alone, the first two are enough.
-"""
 
 _SCHEME = re.compile(
     r"(?:bearer|basic|digest|token|api-?key|negotiate|ntlm|aws4-hmac-sha256|hawk|oauth|geniekey|key|splunk|bot|jwt"
@@ -124,39 +117,6 @@ def _follow() -> re.Pattern[str]:
     return re.compile(_FOLLOW, re.ASCII)
 
 
-_KINDS = bytes(
-    ord(
-        "1"
-        if chr(code).isdigit()
-        else "a"
-        if chr(code).isalpha() or code == 45
-        else "("
-        if code == 40
-        else "!"
-    )
-    if code < 128 and chr(code) not in " \t\r\n.,;:'\"/)?"
-    else 32
-    for code in range(256)
-)
-"""Letters and dashes, digits, brackets, what else prose has none of, and all that parts words."""
-_NUMBERED, _LONGEST_WORD = re.compile("1(?:(?<=a1)|(?=a))"), "a" * 20
-
-
-def signs_of(text: str) -> str:
-    """Of what kinds the characters of a text are; nothing if it is words and numbers alone, as most prose is.
-    Such a text holds at most a password of letters, a phrase or a number: no other name but that of
-    a password leads there.
-    """
-    signs = text.encode("latin-1", "replace").translate(_KINDS).decode("latin-1")
-    has_option = " -" in text or "--" in text
-    return signs if "!" in signs or has_option or _LONGEST_WORD in signs or _NUMBERED.search(signs) else ""
-
-
-def stems_of(low: str, signs: str) -> list[str]:
-    """The stems that a text has. Without one, it has no telling name."""
-    return [stem for stem in (STEMS if "=" in low else STEMS[:-4] if signs else STEMS[:2]) if stem in low]
-
-
 def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint]:
     """Telling names with something behind them. `low` is the text in small letters."""
     for stem in stems:
@@ -191,7 +151,9 @@ def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> 
     before = text[start - 1 : start]
     if match["tag"] is not None and before not in ("<", ":", ">", ";", '"'):
         return False
-    has_sign = any(match[kind] is not None for kind in ("sign", "tag", "said", "pair"))
+    has_sign = any(match[kind] is not None for kind in ("sign", "tag", "said", "pair")) or (
+        match["beside"] is not None and name == "PSK"
+    )
     if is_telling(name) or (
         has_sign and name.lower() in ("pass", "pw", "psk", "otp", "totp", "_auth", "auth")
     ):

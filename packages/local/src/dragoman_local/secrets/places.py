@@ -44,7 +44,7 @@ _TWO_WORDS = rf"{QUOTE}[^\"'`\\\n]{{1,64}}{QUOTE}\s*,\s*(?:some\(|b)?{QUOTE}(?P<
 _PRINT = r"(?:echo|printf) +(?:-\w+ +|[\"']?%s(?:\\n)?[\"']? +)?"
 _TAKES = (
     r"(?:--password-stdin|--with-token|--stdin|(?:ch)?passwd|sudo -S|secrets? (?:create|add|set|put|versions)"
-    r"|luks\w+|passphrase-fd|pass stdin|cryptsetup|login)"
+    r"|luks\w+|passphrase-fd|pass stdin|cryptsetup|kinit|login)"
 )
 """Commands and options that read a secret from their input."""
 _ARGS = r"[^\n;|&]{0,300}?"
@@ -87,10 +87,14 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("mongo", _option("(?-i:-p)")),
         ("sqlcmd", _option("(?-i:-P)", gap="*")),
         (" -pw", rf" -pw{SPACE}+{_VALUE}"),
+        ("bcp ", _option("(?-i:-P)", gap="*")),
         ("useradd", _option("-p")),
         ("usermod", _option("-p")),
     ),
-    "-b": (("curl", _option("(?:-b|--cookie)", value=rf"(?:{QUOTE})?[\w.-]+=(?P<random>[^\s;\"'`\\]+)")),),
+    "-b": (
+        ("oathtool", _option("-b", program="oathtool")),
+        ("curl", _option("(?:-b|--cookie)", value=rf"(?:{QUOTE})?[\w.-]+=(?P<random>[^\s;\"'`\\]+)")),
+    ),
     "-t": (("auth", rf"auth init -t {_VALUE}"),),
     "-k": (("openssl", _option("-k", program="openssl")),),
     "-n": (("ssh-keygen", _option("(?-i:-N)", program="ssh-keygen")),),
@@ -125,20 +129,32 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("login", rf"login{BREAK}+\S+{BREAK}+password{BREAK}+{_VALUE}"),
         ("rclone", rf"rclone{_ARGS} pass {_VALUE}"),
         ("pass ", rf"(?-i:(?:(?<![^\n\"])|(?<=\\n))PASS) {_VALUE}"),
+        ("openssl passwd ", rf"openssl passwd{_ARGS}(?<= )(?:{QUOTE})?(?P<random>[^\s\"'`\\$-][^\s\"'`\\]+)"),
+        ("password ", r"password [057] (?P<random>[^\s\"'`\\]+)"),  # of routers
+        ("securestring", rf"securestring{_ARGS}--value{SPACE}+{_VALUE}"),
         ("requirepass", rf"requirepass{SPACE}+{_VALUE}"),
         ("wpa_passphrase ", rf"wpa_passphrase \S+ {_VALUE}"),
     ),
     "auth": (
         ("auth", rf"auth{SPACE}+plain{SPACE}+(?P<random>[\w+/=]{{8,}})"),
         ("auth ", r"(?-i:AUTH) (?:[a-z]+ )?(?P<random>[^\s\"'`\\]+)"),
+        ("auth(", rf"(?<=[:.])auth\({QUOTE}(?P<random>[^\"'`\\\n]{{6,}}){QUOTE}\)"),
         ("masterauth", rf"masterauth{SPACE}+{_VALUE}"),
         ("add-authtoken", rf"add-authtoken{SPACE}+{_VALUE}"),
     ),
     "secret": (
         ("secret", rf"secret{_ARGS}--(?:value|body|secret-string){SPACE}+{_VALUE}"),
         ("securestring", rf"securestring{_ARGS}--value{SPACE}+{_VALUE}"),
+        ("secret_id=", rf"secret_id={_VALUE}"),
+        (
+            "value",
+            r"value *= *'(?P<random>[^'\n]{6,})' +where +\w+ *= *'[\w.-]*(?:secret|password|token|key)",
+        ),
     ),
-    "pw": (("userpwd", rf"userpwd['\"]?\s*(?:,|=>)\s*{QUOTE}[^\s:\"'`\\]{{1,64}}:(?P<secret>[^\"'`\\\n]+)"),),
+    "pw": (
+        ("rootpw ", r"rootpw +(?:--plaintext +)?(?P<random>[^\s\"'`\\-][^\s\"'`\\]+)"),
+        ("userpwd", rf"userpwd['\"]?\s*(?:,|=>)\s*{QUOTE}[^\s:\"'`\\]{{1,64}}:(?P<secret>[^\"'`\\\n]+)"),
+    ),
     "_": (
         (" add_user ", rf" add_user {SPACE}*\S+{SPACE}+{_VALUE}"),
         ("pgp_sym_", r"pgp_sym_\w+\([^'\n]{1,80}, *'(?P<secret>[^'\n]+)"),
@@ -179,17 +195,23 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             "require(",
             rf"require\({QUOTE}[\w@/.-]+{QUOTE}\)\((?:{QUOTE}\w+{QUOTE},\s*)?{QUOTE}(?P<random>[^\"'`\\\n]{{16,}})",
         ),
+        ("client(", rf"client\({QUOTE}AC[0-9a-f]{{32}}{QUOTE}\s*,\s*{QUOTE}(?P<secret>[0-9a-f]{{32}})"),
+        ("client(", rf"client\({QUOTE}(?P<random>[A-Za-z0-9]{{32,64}}){QUOTE}\)"),
         ("connection(", rf"connection\([\w.]{{1,64}}+\s*,\s*{_TWO_WORDS}"),
     ),
     "{": (
         ("mnemonic", rf"mnemonic{QUOTE}{SPACE}*:{SPACE}*{QUOTE}{_MANY_WORDS}"),
-        ("kty", rf"kty.{{0,900}}?\bd{QUOTE}{SPACE}{{0,2}}:{SPACE}{{0,2}}{QUOTE}(?P<secret>[\w-]{{20,}})"),
+        (
+            "kty",
+            rf"kty.{{0,900}}?\b[dk]{QUOTE}{SPACE}{{0,2}}:{SPACE}{{0,2}}{QUOTE}(?P<secret>[\w+/=-]{{20,}})",
+        ),
     ),
     "": (
         (
             "identified ",
             rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
         ),
+        ("identified ", rf"identified{BREAK}+by{BREAK}+(?P<random>[^\s\"'`\\;]{{6,64}})"),
         (
             " code",
             r"(?:(?<=verification)|(?<=one-time)|(?<=security)|(?<=recovery)|(?<=backup)|(?<=login)|(?<=device)"
@@ -199,18 +221,26 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         ("phrase", rf"phrase[^\n:=]{{0,20}}?(?: is|:|=)(?:: )?{BREAK}*(?:{QUOTE})?{_MANY_WORDS}"),
     ),
-    "key": (("pragma ", rf"pragma (?:hex)?(?:re)?key *= *{QUOTE}(?P<secret>[^\"'\\\n]+)"),),
+    "key": (
+        ("pragma ", rf"pragma (?:hex)?(?:re)?key *= *{QUOTE}(?P<secret>[^\"'\\\n]+)"),
+        ("-key ascii-text ", rf"-key ascii-text {QUOTE}(?P<secret>[^\"'`\\\n]+)"),
+    ),
     "/": (
         ("hook", r"hook[\w./-]{0,60}/(?P<secret>(?=[A-Za-z/-]{0,40}\d)[\w/-]{16,200})"),
         ("net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\]{{6,99}})(?= |$)"),
     ),
 }
 """By what a text must have, an option, a stem or a sign: a word with which a place begins, and the place."""
-_SIGNS = "|@_{/="
+_SIGNS = "|@{/="
+_UNDERSCORE = re.compile("_(?:user|sym_|string )")
 
 _NAMED_PLACES: tuple[tuple[str, str], ...] = (
     ("from-literal", rf"from-literal(?:=|{SPACE}+)(?:{QUOTE})?(?P<name>[\w.-]+)={_WORD}"),
-    (" set ", rf"(?:(?<=config)|(?<=configure)) set {SPACE}*(?P<name>[\w.:/@-]+)(?:{SPACE}+|=){_VALUE}"),
+    (
+        " set ",
+        rf"(?:(?<=config)|(?<=configure)|(?<=secrets)) set"
+        rf" {SPACE}*(?:{QUOTE})?(?P<name>[\w.:/@-]+)(?:{QUOTE})?(?:{SPACE}+|=){_VALUE}",
+    ),
     ("env ", rf"(?-i:(?<![A-Z_])ENV){SPACE}+(?P<name>\w+){SPACE}+(?P<secret>[^\s=\"'`\\]+)"),
 )
 """The same, with a name that must be a telling one."""
@@ -225,7 +255,8 @@ _HEADS = {
         r"\b(?:(?:log|sign)\w{0,4}[ -]?(?:in|on|into)|credentials?|wi-?fi)\b[^\n/]*\Z", re.ASCII
     ),
     "second": re.compile(
-        r"(?:pdo|mysqli|log_?[io]n|sign_?in|(?:connect|passw)\w{0,12}|auth\w{0,16}(?:=|: *)?"
+        r"(?:pdo(?:->__construct)?|mysqli"
+        r"|log_?[io]n|sign_?in|(?:connect|passw)\w{0,12}|auth\w{0,16}(?:=|: *)?"
         r"|credentials?(?:\.\w{1,12})?|_pw_set|wifi\.begin)\Z",
         re.ASCII,
     ),
@@ -250,6 +281,21 @@ _SIGN_PLACES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("(", re.compile(rf"\({_LOGIN_CALL}", re.IGNORECASE)),
 )
 """The same, with a sign in them that is quicker to look for than any word."""
+_PROSE_PLACES = tuple(place for place in _SIGN_PLACES if place[0] == "*")
+
+
+_PROSE_CODE = re.compile(" codes?(?: (?:is|are|[0-9])|[:=])")
+
+
+def has_prose_place(low: str) -> bool:
+    """Whether words alone can be such a place."""
+    return (
+        "phrase" in low
+        or "identified " in low
+        or "*:" in low
+        or _UNDERSCORE.search(low) is not None
+        or (" code" in low and _PROSE_CODE.search(low) is not None)
+    )
 
 
 @functools.cache
@@ -260,10 +306,11 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def command_spans(text: str, low: str, stems: Sequence[str], signs: str) -> Iterator[tuple[int, int]]:
     """Secrets among the words of commands and statements."""
     has_call = any(f"{kind}(" in signs for kind in "a1!")
-    found_signs = [sign for sign in (_SIGNS if signs else "") if sign in low]
+    found_signs = [sign for sign in _SIGNS if sign in low] if signs else []
+    found_signs += ["_"] * (_UNDERSCORE.search(low) is not None)
     options = _OPTION.findall(low) if signs and "-" in low else []
     needs = ["", *stems, *found_signs, *options, *("(" * has_call)]
-    for sign, place in _SIGN_PLACES if signs else ():
+    for sign, place in _SIGN_PLACES if signs else _PROSE_PLACES:
         if sign in low and (sign != "(" or has_call):
             for found in place.finditer(text):
                 at, group = found.start(), found.lastgroup or ""
@@ -271,7 +318,7 @@ def command_spans(text: str, low: str, stems: Sequence[str], signs: str) -> Iter
                 is_place = head is None or head.search(low, max(0, at - 64), at)
                 if is_place and not is_placeholder(found[group]):
                     yield found.span(group)
-    rows = [row for row in _NAMED_PLACES if row[0] in low] if stems else []
+    rows = [row for row in _NAMED_PLACES if row[0] in low] if stems and signs else []
     for need in needs:
         rows += [row for row in _PLACES.get(need, ()) if row[0] in low and row not in rows]
     for word, pattern in rows:
@@ -372,10 +419,14 @@ def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int
             sign = next((sign for sign in "\t|;," if sign in head), "")
             cells = head.split(sign) if sign else []
             columns = [
-                (n, cell) for n, cell in enumerate(cells) if _CELL.fullmatch(cell) and is_telling(cell)
+                (n, cell) for n, cell in enumerate(cells) if _CELL.fullmatch(cell) and _is_telling_head(cell)
             ]
             if columns:
                 yield from _column_spans(text, end + 1, sign, len(cells), columns)
+
+
+def _is_telling_head(cell: str) -> bool:
+    return is_telling(cell) or cell.strip("\"'` \r").lower() in ("pass", "pw")
 
 
 def _column_spans(

@@ -19,18 +19,20 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from dragoman_local.secrets.foreign import foreign_hint, foreign_spans
-from dragoman_local.secrets.named import named_hints, named_spans, signs_of, stems_of
+from dragoman_local.secrets.named import named_hints, named_spans
 from dragoman_local.secrets.names import REDACTED, is_gibberish, is_telling
 from dragoman_local.secrets.places import (
     FLAG_NAME,
     command_spans,
     flag_spans,
+    has_prose_place,
     login_spans,
     manifest_spans,
     scheme_spans,
     table_spans,
 )
 from dragoman_local.secrets.shapes import BEGIN, SHAPES, KnownShape
+from dragoman_local.secrets.signs import signs_of, stems_of
 
 ROUNDS = 8
 """How often a text is searched again after something was taken out: what is left may make a new secret."""
@@ -57,6 +59,8 @@ _PLAIN_RUN = re.compile(
     r"|[\d_+/-]*+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z"
 )
 """Words that are joined, a date, a UUID: names and paths of code."""
+
+_JOINTS = dict.fromkeys(map(ord, "_-+/"))
 
 _CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2}|pbkdf2[\w-]{0,12}|scrypt)\$", re.ASCII)
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
@@ -109,6 +113,10 @@ def hint_places(text: str) -> Iterator[int]:
     low = lower(text)
     signs = signs_of(text)
     stems = stems_of(low, signs)
+    if not (
+        signs or stems or "@" in text or "\\" in text or has_prose_place(low) or foreign_hint(low, stems)
+    ):
+        return
     if stems:
         yield from (hint.start for hint in named_hints(text, low, stems))
         if "-" in text:
@@ -121,7 +129,7 @@ def hint_places(text: str) -> Iterator[int]:
         yield from (start for start, _ in table_spans(lines, low, stems))
     if foreign := foreign_hint(low, stems):
         yield foreign.start()
-    if "auth" in stems or "bearer" in low:
+    if signs or stems:
         yield from (start for start, _ in scheme_spans(text, low, stems))
     if "@" in text:
         yield from (start for start, _ in login_spans(text))
@@ -151,7 +159,7 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
         *shape_spans(text, runs, stems),
         *(SecretSpan(*span, "named") for span in named_spans(text, low, stems, in_settings=in_settings)),
         *(SecretSpan(*span, "option") for span in (flag_spans(text) if stems else ())),
-        *(SecretSpan(*span, "header") for span in scheme_spans(text, low, stems)),
+        *(SecretSpan(*span, "header") for span in (scheme_spans(text, low, stems) if signs or stems else ())),
         *(SecretSpan(*span, "login") for span in login_spans(text)),
         *(SecretSpan(*span, "command") for span in command_spans(text, low, stems, signs)),
         *(SecretSpan(*span, "named") for span in foreign_spans(low, stems)),
@@ -251,9 +259,10 @@ def suspect_runs(text: str) -> list[tuple[int, int]]:
     end = 0
     while (start := mask.find(_RUN, end)) >= 0:
         end = mask.find(b" ", start) % (len(mask) + 1)
-        if not _PLAIN_RUN.match(text, start, end) or is_gibberish(text[start:end], is_quoted=False):
+        is_plain = _PLAIN_RUN.match(text, start, end)
+        if not is_plain or is_gibberish(text[start:end].translate(_JOINTS), is_quoted=False):
             places.append(start)
-    wide = octets.translate(_WIDE_TABLE)
+    wide = octets.translate(_WIDE_TABLE) if places else b""
     runs: list[tuple[int, int]] = []
     for place in sorted(places):
         if runs and place < runs[-1][1]:

@@ -105,7 +105,7 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("stytch", "secret-live-", _D + "{36}={0,2}"),
     ("stytch", "secret-test-", _D + "{36}={0,2}"),
     ("google", "AIza", _D + "{30,}"),
-    ("google", "ya29.", _D + "{20,}"),
+    ("google", "ya29.", "[A-Za-z0-9_.-]{20,}"),
     ("google", "GOCSPX-", _D + "{20,}"),
     ("google", "1//0", _D + "{30,}"),
     ("google", "GOOG1E", "[A-Z0-9]{50,}"),
@@ -129,6 +129,7 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("scaleway", "SCW", "[A-Z0-9]{17}" + _END),
     ("ibm", "p-2+", "[A-Za-z0-9+/=]{30,}"),
     ("tailscale", "tskey-", f"(?:[a-z]+-)?{_D}{{16,}}"),
+    ("cloudflare", "eyJhIjo", _B + "{80,}={0,2}"),
     ("cloudflare", "v1.0-", f"{_H}{{24}}-{_H}{{140,}}"),
     ("vault", "hvs.", _D + "{20,}"),
     ("vault", "hvb.", _D + "{20,}"),
@@ -247,7 +248,7 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     # standards
     ("jwt", "eyJ", rf"{_D}{{13,4000}}\.{_D}{{8,8000}}(?:\.{_D}{{0,8000}}){{0,3}}"),
     ("bcrypt", "$2", r"[aby]\$\d\d\$[./A-Za-z0-9]{53}"),
-    ("crypt", "$apr1$", r"[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22}"),
+    ("crypt", "$apr1$", r"\$?[./A-Za-z0-9]{1,16}\${1,2}[./A-Za-z0-9]{22}"),
     ("crypt", "$argon2", r"(?:id|i|d)\$v=\d+\$[a-z0-9=,]{5,40}\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}"),
     *(
         ("crypt", f"${kind}$", r"(?:rounds=\d+\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,90}")
