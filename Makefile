@@ -207,7 +207,7 @@ trace: $(READY_PY)
 
 # Every text that a person can see, with its place in the source.
 texts: $(READY_PY)
-	@$(PY) tools/texts.py $(ARGS)
+	@$(PY) tools/list_texts.py $(ARGS)
 
 # Real agents and clients of other makers on a scripted model; writes docs/compatibility.md. Needs npm, and an hour.
 interop: $(READY_PY)

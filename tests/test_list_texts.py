@@ -15,7 +15,7 @@ TOOLS = Path(__file__).parents[1] / "tools"
 def texts(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The tool as a module; it is no part of a package."""
     monkeypatch.syspath_prepend(TOOLS)
-    return importlib.import_module("texts")
+    return importlib.import_module("list_texts")
 
 
 def found(texts: Any, name: str, source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
