@@ -8,6 +8,7 @@ import pytest
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman_app.apps.chat.local_backend import LocalBackend
+from dragoman_app.tui.model.entries import NoteEntry
 from dragoman_app.tui.ports import ChatRequest
 from dragoman_local.sandbox.wall import can_hold
 from dragoman_local.workspace.settings import LocalRules
@@ -134,9 +135,16 @@ async def test_the_agent_of_a_conversation_is_behind_the_wall_that_was_chosen(
     prompt = f"write inside\nwrite {tmp_path / 'outside'}"
     for profile, expected in (("workspace", []), ("off", ["outside"])):
         quiet = Quiet()
-        house = LocalBackend(str(folder), LocalRules(sandbox=profile), record=False)  # type: ignore[arg-type]
+        house = LocalBackend(str(folder), LocalRules(sandbox=profile), record=False)
         async with house.open(request, quiet, quiet) as chat:
             assert chat.sandbox == profile
             assert (await chat.turn([v1.TextContent(text=prompt)])).stop_reason == "end_turn"
         assert (folder / "inside").exists()
         assert [name.name for name in tmp_path.glob("outside")] == expected
+    quiet = Quiet()
+    house = LocalBackend(str(folder), LocalRules(sandbox="workspace+net"), record=False)
+    ask = "import urllib.request as u; u.urlopen('http://not.example/')"
+    async with house.open(request, quiet, quiet) as chat:
+        await chat.turn([v1.TextContent(text=f'run python3 -c "{ask}"')])
+    notes = [entry.text for entry in quiet.transcript.entries if isinstance(entry, NoteEntry)]
+    assert any("the sandbox refuses not.example:80" in note for note in notes), notes

@@ -104,10 +104,12 @@ def test_an_agent_and_its_commands_have_the_network_that_was_chosen(folder: Path
     ask = (
         "python3 -c \"import socket; print(socket.create_connection(('127.0.0.1', %d), 3).recv(9).decode())\""
     )
+    proxied = "import urllib.request as u; u.urlopen('http://not.example/')"
     with served_once() as port, served_once() as other:
         lines = [
             f"{act} {ask % number} 2>&1 | tail -n 1" for number in (port, other) for act in ("run", "lent")
         ]
+        lines.append(f'run python3 -c "{proxied}" 2>&1 | tail -n 1')
         done = turn(folder, *lines, profile=f"workspace+net:localhost:{port}")
     assert done.status == 0, done.err
     assert done.named("start")[0]["sandbox"] == f"workspace+net:localhost:{port}"
@@ -115,7 +117,12 @@ def test_an_agent_and_its_commands_have_the_network_that_was_chosen(folder: Path
         "here",
         "here",
         *["ConnectionRefusedError: [Errno 111] Connection refused"] * 2,
+        "urllib.error.HTTPError: HTTP Error 403: Forbidden",
     ]
+    (told,) = done.named("stderr")
+    assert told["text"].startswith(
+        "dragoman: the sandbox refuses not.example:80: it is not in workspace+net:"
+    )
 
 
 @contextmanager

@@ -44,6 +44,9 @@ LEAST_PROCESSES = 301
 _SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
+SAYS = b"dragoman: "
+"""Begins what the wall says on the standard error of a command. The command can write the same."""
+
 LEVELS = (
     "user, mount, PID and IPC namespaces",
     "Landlock",

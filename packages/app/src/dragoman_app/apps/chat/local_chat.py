@@ -45,6 +45,7 @@ from dragoman_app.tui.ports import (
     UpdatesBehind,
 )
 from dragoman_local.journal.brief import ConversationBrief
+from dragoman_local.sandbox.boundary import SAYS
 from dragoman_local.workspace.local_client import LocalClient
 from dragoman_local.workspace.policy.desk import LocalDesk
 from dragoman_local.workspace.settings import LocalRules, Place
@@ -104,6 +105,7 @@ class LocalChat:
         self._lines: list[UserCommand] = []
         self._terminals: OrderedDict[str, TerminalOutput] = OrderedDict()
         self._risk_notes = RiskNotes()
+        self._on_stderr, self._stderr_rest = source.on_stderr, b""
         self._subagents = SubagentTree()
         self.local = LocalClient(
             lambda _: self._desk,
@@ -259,6 +261,16 @@ class LocalChat:
         kind = _KINDS.get(event.kind, event.kind)
         self._listener.on_chat_event(ChatEvent(kind=kind, text=event.text, detail=event.stderr))  # type: ignore[arg-type]
 
+    def hear_stderr(self, chunk: bytes) -> None:
+        """Tell what the wall around the agent refused; the rest is for the history."""
+        if self._on_stderr is not None:
+            self._on_stderr(chunk)
+        *lines, self._stderr_rest = (self._stderr_rest + chunk).split(b"\n")
+        self._stderr_rest = self._stderr_rest[: 64 * 1024]
+        for line in lines:
+            if line.startswith(SAYS):
+                self._note(line.removeprefix(SAYS).decode(errors="replace"))
+
     def _note(self, text: str) -> None:
         self._listener.on_chat_event(ChatEvent(kind="noted", text=text))
 
@@ -342,7 +354,7 @@ async def open_chat(
             env=source.env,
             tap=source.tap,
             on_event=chat.on_chat_event,
-            on_stderr=source.on_stderr,
+            on_stderr=chat.hear_stderr,
             dialect=source.dialect,
             policy=rules.policy or "",
             launcher=source.launcher,

@@ -19,6 +19,7 @@ from dragoman_app.apps.run.narrate import now
 from dragoman_app.apps.run.output import OutputWriter
 from dragoman_app.apps.run.views import EventView, JsonView
 from dragoman_app.apps.terminals import are_one_file
+from dragoman_local.sandbox.boundary import SAYS
 
 if TYPE_CHECKING:
     from dragoman_app.apps.run.progress import ProgressLine
@@ -106,13 +107,15 @@ class RunReporter:
         write_stderr(text)
 
     def stderr(self, chunk: bytes) -> None:
-        """The agent complains; kept for the obituary elsewhere, shown to those who asked."""
-        if not self._verbose:
-            return
+        """The agent complains; kept for the obituary elsewhere, shown to those who asked. What the wall
+        refused is shown to everybody.
+        """
         *lines, self._stderr_rest = (self._stderr_rest + chunk).split(b"\n")
         if len(self._stderr_rest) > 64 * 1024:  # a line without an end
             lines, self._stderr_rest = [*lines, self._stderr_rest], b""
         for line in lines:
+            if not self._verbose and not line.startswith(SAYS):
+                continue
             text = line.decode(errors="replace").rstrip("\r")
             self.emit(events.StderrEvent(time=now(), text=text))
             if self._for_people:
