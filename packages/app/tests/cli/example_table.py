@@ -132,6 +132,9 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman policy suggest": Shows("^# 0 questions, of which"),
     "dragoman policy learn last": Shows("no session 'last' with acts is recorded", 1),
     "dragoman sandbox show": Shows(r"^profile    workspace\nwritable   /"),
+    "dragoman sandbox show --profile workspace+net:example.org,localhost:5432+memory:4G": Shows(
+        r"(?s)limit      memory 4294967296 bytes.*network    localhost:5432"
+    ),
     "dragoman sandbox show --profile read-only --json": Shows('"profile": "read-only"'),
     "dragoman audit verify": Shows("audit.jsonl cannot be read: No such file", 1),
     "dragoman audit verify /srv/dragoman/audit.jsonl": Shows("cannot be read: No such file", 1),

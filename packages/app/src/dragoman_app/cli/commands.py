@@ -532,6 +532,7 @@ examples:
 examples:
   dragoman sandbox show                                what a command here may write, read and not see
   dragoman sandbox show --profile read-only --json
+  dragoman sandbox show --profile workspace+net:example.org,localhost:5432+memory:4G
   dragoman sandbox verify                              try to get through, from inside
   dragoman sandbox verify -- make test                 the same, and then run a command behind the wall
 

@@ -33,9 +33,10 @@ LIMITS = {"processes": "NPROC", "memory": "DATA", "cpu": "CPU", "files": "NOFILE
 
 GIBIBYTE = 1 << 30
 
-DEFAULT_LIMITS = {"NPROC": 4096, "CPU": 7 * 86_400, "NOFILE": 1 << 20, "FSIZE": 256 * GIBIBYTE, "CORE": 0}
-"""What no honest build meets. Memory has no limit of its own: sanitizers and virtual machines ask for
-terabytes and use little. When the machine has none left, what is behind the wall is ended first.
+DEFAULT_LIMITS = {"NPROC": 16_384, "CPU": 7 * 86_400, "NOFILE": 1 << 20, "FSIZE": 256 * GIBIBYTE, "CORE": 0}
+"""What no honest build meets, threads of linkers on many processors included. Memory has no limit of its
+own: sanitizers and virtual machines ask for terabytes and use little. When the machine has none left, what is
+behind the wall is ended first.
 """
 
 LEAST_PROCESSES = 301
