@@ -80,7 +80,7 @@ class FolderTurn:
     async def looks_done(self) -> None:
         """Until no look for it is under way."""
         for look in (self.opening, self.finishing):
-            if look is not None:
+            if look is not None and not look.done():
                 await asyncio.wait([look])
 
     async def aclose(self) -> None:

@@ -196,7 +196,7 @@ class TurnChanges:
                 self._overlap.finish(turn.stay, turn.finishing)
 
     async def _finish(self, turn: FolderTurn) -> None:
-        if turn.opening is not None:
+        if turn.opening is not None and not turn.opening.done():
             await asyncio.wait([turn.opening], timeout=LOOK_SECONDS)
             if not turn.opening.done():  # whoever prompts next would wait for it
                 turn.opening.cancel()

@@ -55,6 +55,9 @@ _BLOCK_CAPABILITIES = {
 }
 
 
+KEPT_AT_ONCE = 1024 * 1024
+"""Characters of a text that are encoded at once."""
+
 STEER_SECONDS = 10.0
 """How long an agent that has answered the prompt may take to say whether the turn had a message."""
 
@@ -514,4 +517,6 @@ class PromptTurn:
 
 
 def _keep(words: list[str], text: BytesIO) -> None:
-    text.write("".join(words).encode(errors="surrogatepass"))
+    said = "".join(words)
+    for start in range(0, len(said), KEPT_AT_ONCE):  # or all of a large text would be there once more
+        text.write(said[start : start + KEPT_AT_ONCE].encode(errors="surrogatepass"))
