@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from dragoman_review.finding import Finding, RuleText, Severity
-from dragoman_review.python_ast import Tree, dotted_name, parse
+from dragoman_review.python_ast import dotted_name, parse
 from dragoman_review.source import ReviewSource
 from dragoman_review.text_edits import TextLines
 
@@ -113,7 +113,7 @@ def _signatures(text: str) -> dict[str, Signature]:
 
 def _parse(lines: TextLines) -> ast.Module:
     tree = parse(lines)
-    return tree.module if isinstance(tree, Tree) else ast.Module(body=[], type_ignores=[])
+    return tree if isinstance(tree, ast.Module) else ast.Module(body=[], type_ignores=[])
 
 
 def broken_calls(

@@ -1,4 +1,4 @@
-"""Every rule that there is, in one list: data, functions and trees alike. Pure.
+"""Every rule that there is, in one list: data and functions alike. Pure.
 
 What ruff and oxlint know beside ours is theirs to list; it is reported as `python/…` and `javascript/…`.
 """
@@ -12,11 +12,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from dragoman.decoders import convert
-from dragoman_review import python_bugs, python_flow, python_security
 from dragoman_review.callers import CALLER
 from dragoman_review.finding import RuleText
-from dragoman_review.python_ast import SYNTAX, Find, PythonRule
-from dragoman_review.rules import ReviewRule, all_rules
+from dragoman_review.python_ast import SYNTAX
+from dragoman_review.rules import ReviewRule, all_rules, own_rules
 from dragoman_review.suppression import COMPLAINTS
 from dragoman_review.whole_text import CHECKS
 
@@ -37,7 +36,7 @@ class RuleExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[RuleText, ...]:
     """Our rules, and those of users."""
-    rules = [*CHECKS, *PYTHON_RULES, *all_rules(more), CALLER, SYNTAX, *COMPLAINTS]
+    rules = [*CHECKS, *NAMED_BY_US, *all_rules(more), CALLER, SYNTAX, *COMPLAINTS]
     return tuple(sorted(rules, key=lambda rule: rule.id))
 
 
@@ -54,12 +53,17 @@ def rule_examples() -> dict[str, RuleExample]:
     return examples
 
 
-_FINDERS = python_bugs.FINDERS | python_flow.FINDERS | python_security.FINDERS
-PYTHON_RULES: dict[PythonRule, Find] = {
-    rule: _FINDERS[rule.id]
-    for rule in convert(
-        tomllib.loads((_DATA / "python-rules.toml").read_text("utf-8"))["rule"], list[PythonRule]
-    )
-}
+class RuffRule(RuleText, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What we say of a finding of ruff."""
 
-BY_RUFF_CODE = {rule.ruff: rule for rule in PYTHON_RULES if rule.ruff is not None}
+    ruff: str
+    """The code under which it finds this."""
+
+
+NAMED_BY_US = convert(
+    tomllib.loads((_DATA / "named-by-us.toml").read_text("utf-8"))["rule"], tuple[RuffRule, ...]
+)
+BY_RUFF_CODE: dict[str, RuleText] = {
+    **{rule.ruff: rule for rule in NAMED_BY_US},
+    **{rule.ruff: rule for rule in own_rules() if rule.ruff is not None},
+}

@@ -92,6 +92,7 @@ class _Review:
         self._baseline: Counter[str] = settings.baseline.counter() if settings.baseline else Counter()
         self._ruff = find_ruff() if settings.use_ruff else None
         self._oxlint = find_oxlint() if settings.use_oxlint else None
+        self._is_missing_said = False
 
     async def run(self, sources: Sources) -> None:
         """Review everything, and tell the reader when it is over."""
@@ -125,9 +126,18 @@ class _Review:
                 group.create_task(self._look_through(texts))
             if job.language in _SCRIPTS and self._oxlint:
                 await scripts.put(job)
+            self._say_what_is_missing(job)
             await (pythons if job.language == "python" and self._ruff else texts).put(job)
         await pythons.put(None)
         await scripts.put(None)
+
+    def _say_what_is_missing(self, job: _ReviewJob) -> None:
+        """A language that nobody could look into is no language without bugs."""
+        if self._is_missing_said or job.language not in _judges().GRAMMARS or _judges().is_available():
+            return
+        self._is_missing_said = True
+        why = "ast-grep is not installed, so only patterns were looked for: pip install dragoman-review"
+        self._note(ReviewNote(None, why))
 
     def _job(self, source: ReviewSource) -> _ReviewJob | None:
         if len(source.text) > self._settings.largest:

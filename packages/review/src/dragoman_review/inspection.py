@@ -10,10 +10,9 @@ import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from dragoman_review.catalogue import PYTHON_RULES
 from dragoman_review.finding import Finding
 from dragoman_review.languages import language_of
-from dragoman_review.python_ast import python_findings
+from dragoman_review.python_ast import syntax_findings
 from dragoman_review.rules import ReviewRule
 from dragoman_review.structure import StructureFailed, structural_findings
 from dragoman_review.text_edits import TextLines
@@ -35,17 +34,18 @@ def inspect(
     """Look through one text. Never raises, whatever the text is."""
     language = language_of(path, text)
     lines = TextLines(text)
-    relevant_rules = [rule for rule in rules if rule.holds_for(language) and _concerns(rule, path)]
+    relevant_rules = [
+        rule
+        for rule in rules
+        if rule.holds_for(language) and _concerns(rule, path) and not (has_ruff and rule.ruff)
+    ]
     findings = [
         *whole_text_findings(path, lines),
         *text_findings(path, lines, relevant_rules, longest=longest),
     ]
     failures: list[str] = []
-    if language == "python":
-        try:
-            findings += python_findings(path, lines, PYTHON_RULES, has_ruff=has_ruff)
-        except RecursionError:
-            failures.append("it is nested too deeply for the rules about Python")
+    if language == "python" and not has_ruff:
+        findings += syntax_findings(path, lines)
     try:
         findings += structural_findings(path, lines, language, relevant_rules)
     except StructureFailed as error:

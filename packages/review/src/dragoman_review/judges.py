@@ -9,5 +9,6 @@ from dragoman_review.inspectors import Inspector
 from dragoman_review.oxlint import oxlint_findings
 from dragoman_review.ruff import ruff_findings_of_many
 from dragoman_review.rules import all_rules
+from dragoman_review.structure import GRAMMARS, is_available
 
-__all__ = ["Inspector", "all_rules", "oxlint_findings", "ruff_findings_of_many"]
+__all__ = ["GRAMMARS", "Inspector", "all_rules", "is_available", "oxlint_findings", "ruff_findings_of_many"]

@@ -22,7 +22,6 @@ from dragoman_review.catalogue import BY_RUFF_CODE
 from dragoman_review.finding import Edit, Finding, Fix, RuleText, Severity
 from dragoman_review.programs import ProgramResult, no_answer, run_program
 from dragoman_review.python_ast import SYNTAX
-from dragoman_review.python_security import UNSAFE_LOADERS
 from dragoman_review.source import ReviewSource
 from dragoman_review.text_edits import TextLines, apply_edits
 
@@ -139,6 +138,7 @@ _CLOCK = re.compile(
     r"`(?:\w+\.)*(?:datetime\.(?:now|utcnow|today)|date\.today|time\.(?:time|monotonic)|timezone\.now|uuid[14]"
     r"|(?:secrets|random)\.\w+|getcwd|cwd|urandom)`"
 )
+_UNSAFE_LOADER = re.compile(r"yaml\.C?(?:Full|Unsafe)?Loader")
 _SHELL_CODES = ("S602", "S604", "S605")
 
 
@@ -150,7 +150,7 @@ def _is_harmless(message: _RuffMessage, lines: TextLines) -> bool:
     if message.code == "S506" and "loader `" in message.message:
         # A loader of the project's own mostly makes plain values.
         start, end = _offset(message.location, lines), _offset(message.end_location, lines)
-        return lines.text[start:end] not in UNSAFE_LOADERS
+        return _UNSAFE_LOADER.fullmatch(lines.text, start, end) is None
     return message.code in _SHELL_CODES and "seems safe" in message.message
 
 

@@ -43,6 +43,8 @@ class BadRule(LocalMistake):
 class ReviewRule(RuleText, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule. What the fields mean to whoever writes one is in docs/review.md."""
 
+    ruff: str | None = None
+    """The code under which ruff finds the same: with ruff at hand, this one is not looked for."""
     when_run: Severity | None = None
     """How bad it is in a command that is about to be run, if that differs from a file that is kept."""
     paths: tuple[str, ...] = ()

@@ -18,8 +18,10 @@ from dragoman_review import (
     ReviewSource,
     Severity,
     inspectors,
+    judges,
     parse_rules,
     review,
+    structure,
 )
 from dragoman_review import engine as engine_module
 from tests.house import children
@@ -168,7 +170,19 @@ async def test_a_ruff_that_fails_is_told_and_our_own_rules_step_in(
     found = await reviewed(ReviewSource("x.py", BAD), notes=notes)
     assert notes == [ReviewNote("x.py", "ruff: ended with 2: no", is_failure=True)]
     assert {"python/eval", "python/mutable-argument-default"} <= rules_of(found)
-    assert {finding.tool for finding in found} == {"dragoman"}
+    assert {finding.tool for finding in found} == {"ast-grep"}
+
+
+@without_workers
+async def test_that_shapes_are_not_looked_for_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structure, "is_available", lambda: False)
+    monkeypatch.setattr(judges, "is_available", lambda: False)
+    notes: list[ReviewNote] = []
+    sources = [ReviewSource("x.go", "package m\n"), ReviewSource("y.go", "package m\n")]
+    assert await reviewed(*sources, notes=notes) == []
+    (note,) = notes
+    assert "ast-grep is not installed" in note.text
+    assert not note.is_failure
 
 
 @without_workers
