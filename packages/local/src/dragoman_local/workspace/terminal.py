@@ -29,6 +29,7 @@ from dragoman_local.sandbox.wall import Wall
 from dragoman_local.workspace.commands import PlannedCommand
 from dragoman_local.workspace.output_buffer import OutputBuffer, OutputTail
 from dragoman_local.workspace.refusals import INTERNAL_ERROR, from_system, refusal
+from dragoman_local.workspace.wall_notes import wall_note
 
 HANG_UP = 0.5
 """Seconds without a word after which the output of an exited program is taken to be over, although somebody
@@ -67,6 +68,9 @@ class TerminalProcess:
         is in the output.
         """
         self.command = command
+        self._output_bytes = output_bytes
+        self._boundary = None if wall is None else wall.boundary
+        self._wall_note: str | None = None
         self.ring = OutputBuffer(output_bytes)
         self.has_ended = False
         self.loop = asyncio.get_running_loop()
@@ -104,6 +108,20 @@ class TerminalProcess:
     @property
     def tail(self) -> OutputTail:
         return self.ring.tail()
+
+    async def wall_note(self) -> str:
+        """What the words of a command that has failed name and the wall keeps from it, as a line for behind
+        its output; empty if there is nothing to say, or no room for it.
+        """
+        has_failed = self.exit is not None and self.exit.code not in (0, None)
+        if self._boundary is None or not has_failed:
+            return ""
+        if self._wall_note is None:
+            self._wall_note = await asyncio.to_thread(wall_note, self.command, self._boundary)
+        text = self.tail.text
+        line = f"{'' if text.endswith(chr(10)) or not text else chr(10)}{self._wall_note}\n"
+        has_room = len(text.encode()) + len(line.encode()) <= self._output_bytes
+        return line if self._wall_note and has_room else ""
 
     async def wait(self) -> ProcessExit:
         """Wait until it is over. Any number may wait; one who stops waiting disturbs nobody."""

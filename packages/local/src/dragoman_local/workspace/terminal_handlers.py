@@ -74,7 +74,8 @@ def serve_terminals(client: HasTerminals, sessions: Sessions) -> None:
             if process_exit is None
             else TerminalExitStatus(exit_code=process_exit.code, signal=process_exit.signal)
         )
-        return TerminalOutputResponse(output=tail.text, truncated=tail.is_truncated, exit_status=status)
+        text = tail.text + ("" if process_exit is None else await terminal.wall_note())
+        return TerminalOutputResponse(output=text, truncated=tail.is_truncated, exit_status=status)
 
     async def wait(request: WaitForTerminalExitRequest, agent: object) -> WaitForTerminalExitResponse:
         process_exit = await sessions(request.session_id, agent).wait(request.terminal_id)
