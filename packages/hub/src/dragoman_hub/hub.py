@@ -52,6 +52,7 @@ from dragoman_hub.session import events as ev
 from dragoman_hub.session.frames import encode_json, value_of, without_ours
 from dragoman_local.journal import Journal
 from dragoman_local.journal.erasure import SessionEraser, SessionNames
+from dragoman_local.workspace.tree_store import store_beside
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +94,11 @@ class Hub:
         self.broker = ApprovalBroker(self)
         self.children = ChildSessions(self)
         self.reminders = Reminders(journal)
-        self.changes = TurnChanges(is_enabled=self.options.changes, keep_seconds=self.options.changes_kept)
+        self.changes = TurnChanges(
+            is_enabled=self.options.changes,
+            keep_seconds=self.options.changes_kept,
+            store=store_beside(self.options.trees) if self.options.trees else None,
+        )
         self.changes.far_side = self._far_side
         self.eraser = SessionEraser(journal)
         """Forgets sessions. Whoever keeps anything of a session registers there."""
@@ -299,8 +304,7 @@ class Hub:
         await self._forget(session)
 
     async def _erase_changes(self, sessions: Sequence[SessionNames]) -> None:
-        for session in sessions:
-            self.changes.forget(session.stream)
+        await self.changes.erase([session.stream for session in sessions])
 
     async def _forget(self, session: LiveSession) -> None:
         for follower in session.followers:

@@ -46,6 +46,7 @@ from dragoman_hub.gate.grants_store import TokenStore
 from dragoman_hub.gate.pairing import Pairings
 from dragoman_hub.gate.rates import Buckets
 from dragoman_hub.hub import Hub
+from dragoman_hub.nats.options import is_nats_address
 from dragoman_hub.push.notifier import PushNotifier
 from dragoman_hub.push.setup import open_push
 from dragoman_hub.settings import HubSettings, changed_settings, offered_agents
@@ -324,7 +325,15 @@ def options_of(settings: HubSettings) -> HubOptions:
         release_after=settings.detached.release_after,
         prompt_rate=Buckets(settings.limits.prompt_rate).take,
         changes=True,
+        # A store in clear beside a sealed journal would tell what the seal hides.
+        trees="" if settings.encryption.key else _trees_journal(settings),
     )
+
+
+def _trees_journal(settings: HubSettings) -> str:
+    """The file beside which trees are kept; hubs that share a journal on NATS have each its own."""
+    place = settings.journal_place
+    return str(settings.tokens_path) if is_nats_address(place) else place
 
 
 def _specs(

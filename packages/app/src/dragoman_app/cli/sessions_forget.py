@@ -31,6 +31,7 @@ from dragoman_local.journal.erasure import AT_ONCE, FORGETTING, SessionEraser, S
 from dragoman_local.journal.history import history_path
 from dragoman_local.journal.journal_copy import all_streams
 from dragoman_local.kit.journal_lender import erase_sessions, is_turn_running, sessions_path
+from dragoman_local.workspace.tree_store import store_beside
 
 NOT_ERASED = (
     "Not erased: the audit log (decisions, commands and paths, in a chain that must stay whole), what other "
@@ -141,7 +142,16 @@ def eraser_of(journal: Journal) -> SessionEraser:
     """The eraser of a journal on this machine, with every other store of this person."""
     eraser = SessionEraser(journal)
     eraser.register(erase_sessions)
+    eraser.register(_erase_trees)
     return eraser
+
+
+async def _erase_trees(sessions: Sequence[SessionNames]) -> None:
+    store = store_beside(history_path())
+    try:
+        await asyncio.to_thread(store.forget, [session.stream for session in sessions])
+    finally:
+        store.close()
 
 
 async def finish_forgetting(journal: Journal) -> None:

@@ -626,7 +626,13 @@ class LiveSession:
             if self._state.remind or self._state.is_unbriefed:
                 await self.hub.reminders.recall(self._state)
             if self._state.start == key:
-                await self.hub.changes.begin(self.id, key, (self._state.cwd, *self._state.folders))
+                await self.hub.changes.begin(
+                    self.id,
+                    key,
+                    (self._state.cwd, *self._state.folders),
+                    agent=self._state.agent,
+                    params=bytes(self._state.queue[0].params) if self._state.queue else b"",
+                )
             room = await self.bounds.answers.take(self._size_of(key))
             if process.over:
                 room.release()

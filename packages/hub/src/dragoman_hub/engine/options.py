@@ -53,5 +53,7 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     """Whether what a turn changes on disk is looked at."""
     changes_kept: float = 1800.0
     """Seconds for which that is known after the turn, or after the last question about it."""
+    trees: str = ""
+    """The journal beside which the trees of turns are kept; they are not kept if it is empty."""
     prompt_rate: Callable[[str], float] | None = None
     """Seconds that the holder of a token has to wait before its next prompt; 0 if it may go on."""

@@ -7,9 +7,11 @@ agents of the turns that ran at the same time (`turn_overlap`). Nothing here loo
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from dragoman_hub.gate.real_paths import real_paths
 from dragoman_hub.lending.named_files import NamedFiles
 
 if TYPE_CHECKING:
@@ -70,6 +72,10 @@ class FolderTurn:
         """The look before it."""
         self.finishing: asyncio.Task[None] | None = None
         """The look after it."""
+        self.remembering: asyncio.Task[None] | None = None
+        """Tells the store of the turn."""
+        self.number: int | None = None
+        """Its number in the store."""
         self.timer: asyncio.TimerHandle | None = None
 
     @property
@@ -94,3 +100,17 @@ class FolderTurn:
         for snapshot in (self.before, self.after):
             if snapshot is not None:
                 await snapshot.aclose()
+
+
+async def real_folders(place: str, folders: Sequence[str]) -> list[str]:
+    """Without links. Where they lead on another machine, nobody here knows. Turns that begin at the same time
+    in one folder share the look at it.
+    """
+    folders = list(filter(os.path.isabs, folders))
+    if not place:
+        await real_paths.look(folders)
+    return [_known_folder(place, folder) for folder in folders]
+
+
+def _known_folder(place: str, folder: str) -> str:
+    return (None if place else real_paths.get(folder)) or os.path.normpath(folder)

@@ -5,9 +5,10 @@ session's own if no other turn ran in the same folder meanwhile, or if its agent
 location of an edit, a write through a client or the hub) and no other agent did. What cannot be attributed is
 told apart from that and never counted as the session's own.
 
-Snapshots cost disk space and a descriptor. Sessions of one folder share them; they are given back when their
-session is closed or nobody has asked for `KEPT_SECONDS`; of turns that have ended, the last `MOST` have them.
-A look that takes too long costs its turn `LOOK_SECONDS`, is not repeated for a while, and then tried again.
+A store that lasts keeps each turn between its looks. Snapshots without one cost disk space and a descriptor.
+Sessions of one folder share them; they are given back when their session is closed or nobody has asked for
+`KEPT_SECONDS`; of turns that have ended, the last `MOST` have them. A look that takes too long costs its turn
+`LOOK_SECONDS`, is not repeated for a while, and then tried again.
 
 A look can go on beside the turn: a file that was not seen before it changed is named in a note, and never
 counted as the session's own. Turns that begin or end at the same time in one folder share a look. A prompt
@@ -19,7 +20,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -30,15 +30,15 @@ from msgspec import Raw
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
-from dragoman_hub.gate.real_paths import real_paths
 from dragoman_hub.lending.change_owner import attribute, count_lines, describe_change
 from dragoman_hub.lending.far_folder import FarSide
-from dragoman_hub.lending.folder_turn import FolderLook, FolderTurn
+from dragoman_hub.lending.folder_turn import FolderLook, FolderTurn, real_folders
 from dragoman_hub.lending.turn_overlap import TurnOverlap
+from dragoman_hub.lending.turn_recorder import TurnRecorder
 from dragoman_hub.session.frames import object_of, value_of
 from dragoman_local.workspace.snapshot_entries import TurnStart
 from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
-from dragoman_local.workspace.store import remove_abandoned
+from dragoman_local.workspace.tree_store import TreeStore
 
 if TYPE_CHECKING:
     from dragoman_local.workspace.snapshots import FileChange
@@ -116,12 +116,15 @@ class TurnChanges:
         *,
         is_enabled: bool,
         keep_seconds: float = KEPT_SECONDS,
+        store: TreeStore | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
         self.far_side: Callable[[str], FarSide | None] = lambda _: None
         """Who looks at the folders of a session that are on another machine; the hub sets it."""
         self._is_enabled = is_enabled
         self._keep_seconds = keep_seconds
+        self._store = store
+        self._recorder = TurnRecorder(store)
         self._clock = clock or (lambda: asyncio.get_running_loop().time())
         self._turns: dict[str, FolderTurn] = {}  # by session, the last turn of each
         self._ended_turns: dict[str, None] = {}  # sessions whose last turn has ended, the oldest first
@@ -134,10 +137,7 @@ class TurnChanges:
         self._owner: TaskOwner | None = None
 
     async def open(self) -> None:
-        """Remove what a hub that was killed has left."""
         self._owner = TaskOwner("turn changes")
-        if self._is_enabled:
-            await asyncio.to_thread(remove_abandoned)
 
     async def aclose(self) -> None:
         turns, self._turns = list(self._turns.values()), {}
@@ -146,15 +146,19 @@ class TurnChanges:
             await self._owner.aclose()
         for turn in turns:
             await turn.aclose()
+        if self._store is not None:
+            await asyncio.to_thread(self._store.close)
 
     # Turns begin and end.
 
-    async def begin(self, session_id: str, key: str, folders: Sequence[str]) -> None:
-        """Look at the first of the session's folders before the agent touches it."""
+    async def begin(
+        self, session_id: str, key: str, folders: Sequence[str], *, agent: str = "", params: bytes = b""
+    ) -> None:
+        """Look at the first of the session's folders before the agent touches it; `params` is its prompt."""
         if not self._is_enabled:
             return
         turn = FolderTurn(session_id, key, folders[0], far_side=self.far_side(session_id))
-        folders = await _real_folders(turn.place, folders)
+        folders = await real_folders(turn.place, folders)
         # Turns that have ended are looked at first: what this one writes is not theirs.
         finishing_tasks = self._overlap.finishing_near(turn.place, folders)
         if finishing_tasks:
@@ -168,14 +172,17 @@ class TurnChanges:
         base, look = self._base(turn.cwd), self._ask_for_look(turn)
         look.start.file_count = max(look.start.file_count, 0 if base is None else base.file_count)
         assert self._owner is not None
+        turn.remembering = self._owner.start(self._recorder.begin(turn, agent, params))
         turn.opening = self._owner.start(self._open(turn, last, look))
         await _wait_before_prompt(turn.opening, look.start)
+        await asyncio.wait([turn.remembering])
         look.start.begin()
         self._make_room()
 
     async def _open(self, turn: FolderTurn, last: FolderTurn | None, look: _SharedLook) -> None:
         try:
             turn.before = await self._wait_for_look(turn, look)
+            await self._recorder.record(turn, turn.before, "begin")
         except LookFailed as error:
             turn.note = str(error)
         finally:
@@ -208,6 +215,7 @@ class TurnChanges:
         except LookFailed as error:
             turn.note = str(error)
         finally:
+            await self._recorder.record(turn, turn.after, "end")
             self._leave(turn)
             self._touch(turn)
         if self._turns.get(turn.session) is not turn:
@@ -223,6 +231,13 @@ class TurnChanges:
     async def _wait_for_end(self, turn: FolderTurn) -> None:
         await turn.looks_done()
         self._leave(turn)
+
+    async def erase(self, sessions: Sequence[str]) -> None:
+        """Nothing is to be left of these sessions."""
+        for session_id in sessions:
+            self.forget(session_id)
+        if self._store is not None:
+            await asyncio.to_thread(self._store.forget, sessions)
 
     def forget(self, session_id: str) -> None:
         """The session is closed, deleted, or another node's."""
@@ -296,7 +311,7 @@ class TurnChanges:
                 base, start = self._base(turn.cwd), look.start
             if isinstance(base, Snapshot):
                 return await base.retake(start=start)
-            return await take_snapshot([turn.cwd], start=start)
+            return await take_snapshot([turn.cwd], start=start, store=self._store)
 
     async def _wait_for_look(self, turn: FolderTurn, look: _SharedLook) -> FolderLook:
         """What a look at a turn's folder found. Raises `LookFailed`."""
@@ -465,20 +480,6 @@ class TurnChanges:
         """Until the looks before and after the turn are done; then it is needed for a while."""
         await turn.looks_done()
         self._touch(turn)
-
-
-async def _real_folders(place: str, folders: Sequence[str]) -> list[str]:
-    """Without links. Where they lead on another machine, nobody here knows. Turns that begin at the same time
-    in one folder share the look at it.
-    """
-    folders = list(filter(os.path.isabs, folders))
-    if not place:
-        await real_paths.look(folders)
-    return [_known_folder(place, folder) for folder in folders]
-
-
-def _known_folder(place: str, folder: str) -> str:
-    return (None if place else real_paths.get(folder)) or os.path.normpath(folder)
 
 
 async def _wait_before_prompt(opening: asyncio.Future[None], start: TurnStart) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman_hub.gate.real_paths import RealPaths
-from dragoman_hub.lending import turn_changes
+from dragoman_hub.lending import folder_turn
 from dragoman_hub.lending.named_files import NamedFiles
 from dragoman_hub.lending.turn_changes import TurnChanges
 from dragoman_hub.lending.turn_overlap import TurnOverlap, TurnStay
@@ -94,7 +94,7 @@ async def test_turns_that_begin_at_once_in_one_folder_share_the_look_at_its_path
         look(path)
 
     monkeypatch.setattr(paths, "_look", look_once)
-    monkeypatch.setattr(turn_changes, "real_paths", paths)
+    monkeypatch.setattr(folder_turn, "real_paths", paths)
     changes = TurnChanges(is_enabled=True)
     await changes.open()
     await asyncio.gather(*(changes.begin(f"s{number}", "k", [str(tmp_path)]) for number in range(20)))

@@ -44,7 +44,6 @@ class ContentSource(Protocol):
     """Where old contents come from."""
 
     root: str
-    algorithm: str
 
     def content(self, entry: SnapshotEntry) -> bytes: ...
 
@@ -175,7 +174,7 @@ def _revert(difference: PathDifference) -> None:
         content = b"" if before is None else difference.source.content(before)
         if before is not None and difference.after is None:
             _remove_empty_folders(root, path)  # one that stands where the file was
-        now = look(root, path, like=difference.after, algorithm=difference.source.algorithm)
+        now = look(root, path, like=difference.after)
         if not _is_same(now, difference.after):
             raise RevertRefused(f"{difference.full_path!r} has changed again since the comparison")
         folder = open_parent(root, path, make=before is not None)
@@ -218,7 +217,7 @@ def _revert_hunks(difference: PathDifference, hunks: Collection[int]) -> None:
         raise RevertRefused(f"{difference.full_path!r} can only be put back as a whole, if at all")
     try:
         old, new = difference.source.content(before), _current(difference)
-        now = look(root, path, like=difference.after, algorithm=difference.source.algorithm)
+        now = look(root, path, like=difference.after)
         if not _is_same(now, difference.after):
             raise RevertRefused(f"{difference.full_path!r} has changed again since the comparison")
         folder = open_parent(root, path)

@@ -26,7 +26,7 @@ from dragoman.system import git
 from dragoman.system.git import GitPlaces, read_names
 from dragoman.system.git_process import GitFailed, GitTimeout, git_program, run_git
 from dragoman.text.sanitize import sanitize, sanitize_line
-from dragoman_local.workspace.git_snapshot import find_repository
+from dragoman_local.workspace.folder_snapshot import find_repository
 from dragoman_local.workspace.refusals import INVALID_PARAMS, refusal
 
 REFUSED: Final = -32600

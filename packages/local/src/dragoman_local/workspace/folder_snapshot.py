@@ -1,21 +1,31 @@
-"""A folder that git does not know: walked, read, and kept in a store by content.
+"""A folder, walked and read: what is in it, kept in a store by content.
 
-What has not changed by the system's record is not read again. A record that is younger than the look at it
-proves nothing, since clocks of file systems tick slowly; such a file is read again.
+What has not changed by the system's record is not read again, nor in the next process if the store lasts. A
+record that is younger than the look at it proves nothing, since clocks of file systems tick slowly; such a
+file is read again.
+
+In a git work tree git says what is ignored: such folders are not looked into. Nothing that the repository
+configures is run, and nothing is written there. Of ignored files, and of those whose names say that they hold
+secrets, a lasting store gets digests alone; their contents are kept as long as this process needs them.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeAlias
 
+from dragoman.system import git
+from dragoman.system.git import GitPlaces, Isolation, read_names
+from dragoman.system.git_process import GitFailed, GitTimeout, git_program, run_git
 from dragoman_local.workspace.snapshot_entries import (
     LATE_CHANGE,
+    MEBIBYTE,
     TICK,
     Capture,
     Deadline,
@@ -23,13 +33,13 @@ from dragoman_local.workspace.snapshot_entries import (
     SnapshotEntry,
     SnapshotSettings,
     TurnStart,
-    blob_digest,
     changed_at,
     content_at,
+    content_digest,
     entry_by_date,
     kind_of,
 )
-from dragoman_local.workspace.store import BASE
+from dragoman_local.workspace.tree_store import TreeStore
 
 _NAMED = 5
 
@@ -38,32 +48,87 @@ _BETWEEN_CHECKS = 256
 
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
-_Record: TypeAlias = tuple[int, int, int, int, int]
+_MOST_REPOSITORIES = 50
+"""Repositories within a folder that are asked what they ignore; others are not looked into."""
+
+_BATCH = 4 * MEBIBYTE
+"""Bytes that are put into the store at once."""
+
+_RECORD = struct.Struct("=QQqqq")
 """Mode, inode, size, and the moments at which content and record were changed."""
+
+_SECRET_NAME = re.compile(
+    r"\.env(\..*)?|.*\.(env|pem|key|p12|pfx|jks|keystore|kdbx|ppk|tfvars)|id_(rsa|dsa|ecdsa|ed25519)"
+    r"|\.(npmrc|netrc|pypirc|pgpass|htpasswd|git-credentials)|credentials(\.json)?|secrets?\.(json|ya?ml|toml)",
+    re.IGNORECASE,
+)
+
+GIT_FOLDER = frozenset({".git"})
+
+
+def find_repository(root: str, seconds: float) -> GitPlaces:
+    """The work tree that a folder is in; `GitFailed` if there is none."""
+    # Nearly all that git would say to most folders, without a process. Where variables name the repository,
+    # it is asked.
+    folders = (Path(root), *Path(root).parents)
+    if "GIT_DIR" not in os.environ and not any(os.path.lexists(folder / ".git") for folder in folders):
+        raise GitFailed("not a git repository, nor is any folder around it")
+    output = run_git(git.ask_repository(git_program(), git.LOCATE), cwd=root, seconds=seconds)
+    places = git.read_places(output, root)
+    if places is None:
+        raise GitFailed("a path with a line break")
+    if os.path.commonpath((places.top, root)) != places.top:
+        raise GitFailed("its work tree is elsewhere")
+    return places
+
+
+def is_secret_name(path: str) -> bool:
+    """Whether a file of this name is there to hold secrets."""
+    return _SECRET_NAME.fullmatch(path.rpartition("/")[2]) is not None
 
 
 class PlainFolder:
-    """One root without git."""
-
-    algorithm = "sha256"
+    """One root."""
 
     def __init__(
         self,
         root: str,
-        make_store: Callable[[], Path],
+        store: TreeStore,
         settings: SnapshotSettings,
         stop: threading.Event,
     ) -> None:
-        """`make_store` makes the folder for contents, which is called when there is one to be kept."""
         self.root = root
-        self._stop = stop
-        self._make_store = make_store
-        self._store: Path | None = None
-        self._settings = settings
-        self._read: dict[str, tuple[_Record, SnapshotEntry]] = {}
-        """By path: the system's record, and what it stood for."""
         self.kept_bytes = 0
-        self._stored_digests: set[str] = set()  # digests of what is in the store
+        self._stop = stop
+        self._store = store
+        self._private = TreeStore() if store.is_lasting else store
+        self._settings = settings
+        self._read: dict[str, tuple[bytes, SnapshotEntry]] = {}
+        """By path: the system's record, and what it stood for."""
+        self._pending: dict[bool, dict[str, tuple[bytes, str | None]]] = {False: {}, True: {}}
+        """Contents that are not in their store yet: private ones, and others."""
+        self._pending_bytes = 0
+        self._stored_digests: set[str] = set()
+        self._last_paths: list[str] = []
+        """What the last look found."""
+        own = os.path.relpath(os.path.realpath(os.path.dirname(store.path)), root) if store.path else ""
+        self._own_folder = own
+        """Where our own files are, which change with every turn."""
+        self._repositories: dict[str, GitPlaces] = {}
+        """By folder, that of the root and those within it."""
+        try:
+            self._repositories[""] = find_repository(root, settings.seconds)
+        except (GitFailed, GitTimeout):
+            pass
+        if store.is_lasting:
+            for path, (entry, record, is_kept) in store.files(root).items():
+                if record is not None:
+                    self._read[path] = (record, entry)
+                if is_kept:
+                    self._stored_digests.add(entry.digest)
+
+    def close(self) -> None:
+        self._private.close()
 
     def capture(self, *, keep: bool, start: TurnStart | None = None) -> Capture:
         """What is there now; with `keep`, its contents are kept. What may have changed since `start` is told
@@ -71,18 +136,22 @@ class PlainFolder:
         """
         if start is not None:
             start.is_heeded = True
-        capture = Capture()
-        by_date: list[str] = []
-        walk = _Walk(self.root, self._settings, Deadline(self._settings.seconds, self._stop), start, capture)
+        capture = Capture(began_at=time.time())
+        deadline = Deadline(self._settings.seconds, self._stop)
+        walk = _Walk(self.root, self._settings, deadline, start, capture, self._own_folder)
         try:
+            if "" in self._repositories:
+                walk.heed(self._ignored_below)
             for path, name, folder, status in walk.files():
                 if len(capture.entries) >= self._settings.most_files:
                     raise OutOfTime
                 record = _record(status)
                 entry = self._known_entry(path, record, keep=keep)
                 if entry is None:
-                    entry = self._read_entry(path, name, folder, status, keep=keep)
+                    is_private = path in walk.ignored_files or is_secret_name(path)
+                    entry = self._read_entry(path, name, folder, status, is_kept=keep, is_private=is_private)
                     status = _status_after(name, folder, status)
+                    capture.changed_at[path] = changed_at(status)
                 if entry is None:
                     continue
                 if walk.is_late(status):
@@ -91,24 +160,67 @@ class PlainFolder:
                 capture.entries[path] = entry
                 if start is not None:
                     start.file_count += 1
-                if not entry.is_kept:
-                    by_date.append(path)
         except OutOfTime:
             capture.is_complete = False
             capture.notes.append(f"{self.root}: too much to look at; only {len(capture.entries)} files were")
-        capture.notes += list_in_note(self.root, LATE_CHANGE, sorted(capture.unknown))
-        capture.notes += list_in_note(self.root, "too large to be kept, compared by date", by_date)
-        capture.notes += list_in_note(self.root, "not looked into", sorted(walk.ignored_folders))
-        capture.notes += list_in_note(self.root, "not ours to look into", sorted(walk.unreadable_folders))
+        self._flush()
+        self._finish(capture, walk)
         return capture
+
+    def _finish(self, capture: Capture, walk: _Walk) -> None:
+        """What follows from all that was found."""
+        entries = capture.entries
+        for path, (record, entry) in self._read.items():
+            if entries.get(path) is entry:
+                capture.records[path] = record
+        for path in self._last_paths:
+            if path not in entries and path[: path.rfind("/") + 1] in capture.unknown_folders:
+                capture.unknown.add(path)  # it was there, and may have been when the turn began
+        self._last_paths = list(entries)
+        capture.private = walk.ignored_files
+        by_date = [path for path, entry in entries.items() if not entry.is_kept]
+        ignored = "ignored by git, not looked into" if walk.is_git else "not looked into"
+        for what, names in (
+            (LATE_CHANGE, capture.unknown),
+            ("too large to be kept, compared by date", by_date),
+            (ignored, walk.ignored_folders),
+            ("submodules and repositories of their own, not looked into", walk.repositories),
+            ("not ours to look into", walk.unreadable_folders),
+        ):
+            capture.notes += _list_in_note(self.root, what, sorted(names))
 
     def content(self, entry: SnapshotEntry) -> bytes:
         """What was kept under this digest; FileNotFoundError if nothing was."""
-        if self._store is None:
-            raise FileNotFoundError(entry.digest)
-        return (self._store / entry.digest).read_bytes()
+        try:
+            return self._private.content(entry.digest)
+        except FileNotFoundError:
+            return self._store.content(entry.digest)
 
-    def _known_entry(self, path: str, record: _Record, *, keep: bool) -> SnapshotEntry | None:
+    def _ignored_below(self, below: str, deadline: Deadline) -> list[str] | None:
+        """What the git repository ignores that begins in a folder; folders have a slash at their ends. None
+        if there are too many repositories, or git does not know this one.
+        """
+        folder = os.path.join(self.root, below)
+        if below not in self._repositories:
+            if len(self._repositories) > _MOST_REPOSITORIES:
+                return None
+            try:
+                self._repositories[below] = find_repository(folder, deadline.seconds_left)
+            except (GitFailed, GitTimeout):
+                return None
+        repository = self._repositories[below]
+        words = ("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory", "--", ".")
+        settings = (f"core.excludesFile={os.devnull}", "core.untrackedCache=false")
+        try:
+            with Isolation(git_program(), repository, settings=settings) as isolation:
+                output = run_git(isolation.command(*words), cwd=folder, seconds=deadline.seconds_left)
+        except GitTimeout:
+            raise OutOfTime from None
+        except (GitFailed, OSError):
+            return None
+        return [below + name for name in read_names(output)]
+
+    def _known_entry(self, path: str, record: bytes, *, keep: bool) -> SnapshotEntry | None:
         """What it was found to be earlier, if it is as it was then."""
         before = self._read.get(path)
         if before is not None and before[0] == record and (not keep or self._has(before[1])):
@@ -116,7 +228,7 @@ class PlainFolder:
         return None
 
     def _read_entry(
-        self, path: str, name: str, folder: int, status: os.stat_result, *, keep: bool
+        self, path: str, name: str, folder: int, status: os.stat_result, *, is_kept: bool, is_private: bool
     ) -> SnapshotEntry | None:
         """What is there; None if it is nothing that has a content."""
         kind = kind_of(status)
@@ -124,7 +236,7 @@ class PlainFolder:
             return None
         by_date = entry_by_date(status, kind)
         if status.st_size > self._settings.file_bytes or (
-            keep and self.kept_bytes + status.st_size > self._settings.total_bytes
+            is_kept and self.kept_bytes + status.st_size > self._settings.total_bytes
         ):
             self._read[path] = (_record(status), by_date)
             return by_date
@@ -133,10 +245,11 @@ class PlainFolder:
             data = content_at(name, folder=folder)
         except OSError:  # not ours to read, or gone
             return by_date
-        mode = stat.S_IMODE(status.st_mode)
-        entry = SnapshotEntry(kind, blob_digest(data, self.algorithm), len(data), mode)
-        if keep:
-            self._keep(entry, data)
+        entry = SnapshotEntry(kind, content_digest(data), len(data), stat.S_IMODE(status.st_mode))
+        if is_kept and entry.digest not in self._stored_digests:
+            before = self._read.get(path)
+            base = before[1].digest if before is not None and before[1].is_kept else None
+            self._keep(entry.digest, data, base, is_private=is_private)
         if changed_at(status) < start_ns - TICK:
             self._read[path] = (_record(status), entry)
         return entry
@@ -145,13 +258,20 @@ class PlainFolder:
         """Whether all that can be kept of it is."""
         return not entry.is_kept or entry.digest in self._stored_digests
 
-    def _keep(self, entry: SnapshotEntry, data: bytes) -> None:
-        if entry.digest not in self._stored_digests:
-            if self._store is None:
-                self._store = self._make_store()
-            (self._store / entry.digest).write_bytes(data)
-            self._stored_digests.add(entry.digest)
-            self.kept_bytes += len(data)
+    def _keep(self, digest: str, data: bytes, base: str | None, *, is_private: bool) -> None:
+        self._pending[is_private][digest] = (data, base)
+        self._stored_digests.add(digest)
+        self.kept_bytes += len(data)
+        self._pending_bytes += len(data)
+        if self._pending_bytes > _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        for is_private, store in ((False, self._store), (True, self._private)):
+            if self._pending[is_private]:
+                store.keep(self._pending[is_private])
+                self._pending[is_private] = {}
+        self._pending_bytes = 0
 
 
 class _Walk:
@@ -164,15 +284,37 @@ class _Walk:
         deadline: Deadline,
         start: TurnStart | None,
         capture: Capture,
+        own_folder: str,
     ) -> None:
         self.ignored_folders: set[str] = set()
         self.unreadable_folders: list[str] = []
         """Folders that are not ours to look into."""
+        self.ignored_files: set[str] = set()
+        """Of a git work tree, by path."""
+        self.repositories: list[str] = []
         self._root = root
         self._ignore = settings.ignore
+        self._own_folder = own_folder
+        self.is_git = False
+        self._ask: Callable[[str, Deadline], list[str] | None] | None = None
+        self._ignored_paths: set[str] = set()
         self._deadline = deadline
         self._start = start
         self._unknown_folders = capture.unknown_folders
+
+    def heed(self, ask: Callable[[str, Deadline], list[str] | None]) -> None:
+        """In a git work tree, what its repository ignores is not looked into, nor what one within it does."""
+        self._ask = ask
+        self.is_git = self._heed_below("")
+        self._ignore = GIT_FOLDER if self.is_git else self._ignore
+
+    def _heed_below(self, below: str) -> bool:
+        """Whether the repository that begins in this folder could be asked."""
+        assert self._ask is not None
+        ignored_paths = self._ask(below, self._deadline)
+        for name in ignored_paths or ():
+            (self._ignored_paths if name.endswith("/") else self.ignored_files).add(name)
+        return ignored_paths is not None
 
     def files(self) -> Iterator[tuple[str, str, int, os.stat_result]]:
         """Everything that is no folder: its path, its name, the open folder that it is in, its record."""
@@ -206,9 +348,12 @@ class _Walk:
                         continue
             if self.is_late(os.fstat(folder)):
                 self._unknown_folders.add(below)
-            self.ignored_folders |= self._ignore.intersection(folders)
+            if not self.is_git:
+                self.ignored_folders |= self._ignore.intersection(folders)
             for name in sorted(folders):
-                if name not in self._ignore and not name.startswith(BASE):
+                if f"{below}{name}/" in self._ignored_paths:
+                    self.ignored_folders.add(f"{below}{name}/")
+                elif name not in self._ignore and below + name != self._own_folder:
                     yield from self._inner_files(below, name, folder)
         finally:
             os.close(folder)
@@ -223,11 +368,23 @@ class _Walk:
         except OSError:  # it is gone, or no folder any more
             pass
         else:
-            yield from self._files(f"{below}{name}/", inner)
+            if self.is_git and _has_git(inner) and not self._heed_below(f"{below}{name}/"):
+                os.close(inner)
+                self.repositories.append(f"{below}{name}/")
+            else:
+                yield from self._files(f"{below}{name}/", inner)
 
 
-def _record(status: os.stat_result) -> _Record:
-    return status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+def _has_git(folder: int) -> bool:
+    try:
+        os.stat(".git", dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
+
+
+def _record(status: os.stat_result) -> bytes:
+    return _RECORD.pack(status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _status_after(name: str, folder: int, before: os.stat_result) -> os.stat_result:
@@ -238,7 +395,7 @@ def _status_after(name: str, folder: int, before: os.stat_result) -> os.stat_res
         return before
 
 
-def list_in_note(root: str, what: str, names: list[str]) -> list[str]:
+def _list_in_note(root: str, what: str, names: list[str]) -> list[str]:
     """A note about some names, the first of which it tells."""
     if not names:
         return []

@@ -1,7 +1,7 @@
 """What a snapshot knows of a file: its kind and what it holds, or at least when it was last changed.
 
-A digest is made as git makes the name of a blob, so that what git knows and what we read can be compared. A
-file whose content is not kept has the system's record of it instead: that tells that it changed, not how.
+A file whose content is not kept has the system's record of it instead of a digest: that tells that it
+changed, not how.
 
 Everything is looked at by descriptors from a root downwards, and no link is followed.
 """
@@ -65,7 +65,7 @@ class SnapshotEntry(NamedTuple):
     digest: str
     size: int
     mode: int | None = None
-    """Who may read and write it; None if nobody looked. Git tells programs from files and no more."""
+    """Who may read and write it; None if nobody looked."""
 
     @property
     def is_kept(self) -> bool:
@@ -91,6 +91,15 @@ class Capture(Struct):
     """Files that were there, and may have been changed by the time they were looked at."""
     unknown_folders: set[str] = field(default_factory=set)
     """Folders of which nobody knows what else was in them, as paths that end with a slash; "" is the root."""
+    records: dict[str, bytes] = field(default_factory=dict)
+    """The system's records of files that need not be read again as long as these are the same."""
+    changed_at: dict[str, int] = field(default_factory=dict)
+    """When what a look has read was changed, in nanoseconds since 1970."""
+    private: set[str] = field(default_factory=set)
+    """Files that git ignores."""
+    began_at: float = 0.0
+    look: int | None = None
+    """Its number in a store that keeps it."""
 
     def has_missed(self, path: str) -> bool:
         """Whether nobody knows if the file was there, and with what."""
@@ -139,9 +148,9 @@ class Deadline:
         return seconds
 
 
-def blob_digest(data: bytes, algorithm: str = "sha1") -> str:
-    """The name that git gives to this content."""
-    return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+def content_digest(data: bytes) -> str:
+    """The name of a content."""
+    return hashlib.blake2b(data, digest_size=20).hexdigest()
 
 
 def changed_at(status: os.stat_result) -> int:
@@ -200,7 +209,7 @@ def open_parent(root: str, path: str, *, make: bool = False) -> int:
     return fd
 
 
-def look(root: str, path: str, *, like: SnapshotEntry | None, algorithm: str) -> SnapshotEntry | None:
+def look(root: str, path: str, *, like: SnapshotEntry | None) -> SnapshotEntry | None:
     """What is at a path now, told in the same way as `like` was."""
     try:
         folder = open_parent(root, path)
@@ -214,7 +223,7 @@ def look(root: str, path: str, *, like: SnapshotEntry | None, algorithm: str) ->
             raise OSError(errno.EEXIST, "something that is no file is there now")
         if like is not None and not like.is_kept:
             return entry_by_date(status, kind)
-        digest = blob_digest(content_at(name, folder=folder), algorithm)
+        digest = content_digest(content_at(name, folder=folder))
         return SnapshotEntry(kind, digest, status.st_size, stat.S_IMODE(status.st_mode))
     except FileNotFoundError:
         return None

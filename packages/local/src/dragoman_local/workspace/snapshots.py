@@ -9,10 +9,9 @@
 `later = await snapshot.retake()` looks again and shares what is kept; `snapshot.compare(later)` tells what
 changed between the two, whatever happened since.
 
-In a git work tree git does the looking (`git_snapshot`), elsewhere we do (`folder_snapshot`). Both are
-bounded in time and size, and what they did not cover is in the notes. Nothing in the folders is written, not
-even in `.git`; what is kept lies in a private store that is gone with the snapshot, or with the next one if
-we are killed.
+A look (`folder_snapshot`) is bounded in time and size, and what it did not cover is in the notes. Nothing in
+the folders is written, not even in `.git`; what is kept lies in a store (`tree_store`) that lasts, or that is
+gone with the snapshot. `snapshot.record` makes it a look of the store's line, at which a turn begins or ends.
 """
 
 from __future__ import annotations
@@ -20,15 +19,12 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Sequence
-from functools import partial
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
 from msgspec.structs import replace
 
 from dragoman.errors import LocalMistake
-from dragoman.system.git_process import GitFailed, GitTimeout
 from dragoman_local.workspace.change_set import (
     FileChange,
     PathDifference,
@@ -37,40 +33,31 @@ from dragoman_local.workspace.change_set import (
     describe_change,
 )
 from dragoman_local.workspace.folder_snapshot import PlainFolder
-from dragoman_local.workspace.git_snapshot import GitFolder, find_repository
 from dragoman_local.workspace.snapshot_entries import (
     DEFAULT_SNAPSHOT,
     Capture,
-    OutOfTime,
     SnapshotEntry,
     SnapshotSettings,
     TurnStart,
     has_other_mode,
 )
-from dragoman_local.workspace.store import Store
+from dragoman_local.workspace.tree_store import StaleLook, TreeStore
 
 __all__ = ["FileChange", "RevertRefused", "Snapshot", "TurnChangeSet", "take_snapshot"]
 
 
-class SnapshotFolder(Protocol):
-    """One root, however it is looked at."""
-
-    root: str
-    algorithm: str
-    kept_bytes: int
-
-    def capture(self, *, keep: bool, start: TurnStart | None = None) -> Capture: ...
-    def content(self, entry: SnapshotEntry) -> bytes: ...
+LOOKS_AGAIN = 5
+"""Times that a look is repeated because another process has recorded a later one."""
 
 
 async def take_snapshot(
     roots: Sequence[str],
     *,
     settings: SnapshotSettings = DEFAULT_SNAPSHOT,
-    store: str | None = None,
+    store: TreeStore | None = None,
     start: TurnStart | None = None,
 ) -> Snapshot:
-    """Look at these folders. `store` is where to keep things, if not in the folder for temporary files.
+    """Look at these folders. `store` is where to keep things, if they are to last longer than the snapshot.
     `start` is when a turn began that does not wait for the end of it.
     """
     return await _take(Snapshot(_Archive(roots, settings, store)), start)
@@ -88,17 +75,17 @@ async def _take(snapshot: Snapshot, start: TurnStart | None = None) -> Snapshot:
 class _Archive:
     """The contents of some folders, for all snapshots that were taken of them one after the other."""
 
-    def __init__(self, roots: Sequence[str], settings: SnapshotSettings, store: str | None) -> None:
+    def __init__(self, roots: Sequence[str], settings: SnapshotSettings, store: TreeStore | None) -> None:
         self.roots: tuple[str, ...] = ()
         """Without links, once it is open."""
         self.settings = settings
         self._given_roots = roots
         self.stop = threading.Event()
         self.working = threading.Lock()  # a thread goes on although nobody waits for it any more
-        self.grounds: list[SnapshotFolder] = []
+        self.grounds: list[PlainFolder] = []
         self.users = 0
-        self._base = store
-        self._store: Store | None = None
+        self.store = store or TreeStore()
+        self._owns_store = store is None
         self.first_bytes: int | None = None  # what the first snapshot kept
 
     def open(self) -> None:
@@ -111,32 +98,14 @@ class _Archive:
             if not os.path.isdir(root):
                 raise LocalMistake(f"{root!r} is no folder")
             if number == len(self.grounds):
-                self.grounds.append(self._ground(root, partial(self._make_folder, str(number))))
-
-    def _ground(self, root: str, make_folder: Callable[[], Path]) -> SnapshotFolder:
-        try:
-            repository = find_repository(root, self.settings.seconds)
-            return GitFolder(root, repository, make_folder(), self.settings, self.stop)
-        except (GitFailed, GitTimeout, OutOfTime):
-            return PlainFolder(root, make_folder, self.settings, self.stop)
-
-    def _make_folder(self, name: str) -> Path:
-        """The folder for what one root keeps. Many keep nothing: an empty folder, and one of large files."""
-        if self._store is None:
-            self._store = Store(self._base)  # stores of the dead are removed first
-        folder = self._store.path / name
-        folder.mkdir(exist_ok=True)
-        return folder
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether there is nothing to remove, and nobody who may be making it."""
-        return self._store is None and not self.working.locked()
+                self.grounds.append(PlainFolder(root, self.store, self.settings, self.stop))
 
     def close(self) -> None:
         with self.working:
-            if self._store is not None:
-                self._store.close()
+            for ground in self.grounds:
+                ground.close()
+            if self._owns_store:
+                self.store.close()
 
 
 class Snapshot:
@@ -149,6 +118,8 @@ class Snapshot:
         self._captures: list[Capture] = []
         self._has_twin = False
         self._is_closed = False
+        self._turn: int | None = None
+        """The turn of the store that ends with the next comparison."""
         archive.users += 1
 
     @property
@@ -202,6 +173,50 @@ class Snapshot:
             raise LocalMistake("this snapshot is closed")
         return await _take(Snapshot(self._archive), start)
 
+    @property
+    def entries(self) -> Mapping[str, SnapshotEntry]:
+        """What was in the first of the folders."""
+        return self._captures[0].entries
+
+    @property
+    def private_paths(self) -> Collection[str]:
+        """Files in the first of the folders that a store does not keep: git ignores them."""
+        return self._captures[0].private
+
+    def changes_since(self, entries: Mapping[str, SnapshotEntry]) -> TurnChangeSet:
+        """What is different in the first of the folders from how it was earlier; its contents are kept."""
+        earlier = Snapshot(self._archive)
+        earlier._captures = [Capture(entries=dict(entries)), *self._captures[1:]]
+        changes = earlier._list_changes(self, is_past=False)
+        self._archive.users -= 1
+        return changes
+
+    async def record(self, turn: int | None, at: Literal["begin", "end", "now"]) -> None:
+        """Let a turn of the store begin or end with this look, or only add the look."""
+        await asyncio.to_thread(self._record, turn, at)
+
+    def _record(self, turn: int | None, at: str) -> None:
+        with self._archive.working:
+            for ground, capture in zip(self._archive.grounds, self._captures, strict=True):
+                self._record_root(ground, capture, turn, at)
+
+    def _record_root(self, ground: PlainFolder, capture: Capture, turn: int | None, at: str) -> None:
+        store = self._archive.store
+        for _ in range(LOOKS_AGAIN):
+            try:
+                store.record_look(ground.root, capture, turn=turn, at=at)
+                break
+            except StaleLook:
+                capture = ground.capture(keep=True)
+        if at == "end" and turn is not None:
+            store.end_turn(turn)
+            store.keep_within_budget()
+
+    async def begin_turn(self, turn: int) -> None:
+        """Let a turn of the store begin with this look. It ends with the next comparison."""
+        await self.record(turn, "begin")
+        self._turn = turn
+
     def share(self) -> Snapshot:
         """The same look once more, which is closed for itself."""
         twin = Snapshot(self._archive)
@@ -235,7 +250,9 @@ class Snapshot:
         self._archive.users -= 1
         if not self._archive.users:
             self._archive.stop.set()
-            if not self._archive.is_idle:
+            if not self._archive.working.locked():
+                self._archive.close()  # nothing is removed that would take time
+            else:
                 await asyncio.to_thread(self._archive.close)
 
     async def __aenter__(self) -> Snapshot:
@@ -250,24 +267,35 @@ class Snapshot:
                 raise LocalMistake("this snapshot is closed")
             return self._list_changes(later)
 
-    def _list_changes(self, later: Snapshot | None) -> TurnChangeSet:
+    def _list_changes(self, later: Snapshot | None, *, is_past: bool | None = None) -> TurnChangeSet:
         notes = list(self.notes)
         differences: dict[str, PathDifference] = {}
         files: list[FileChange] = []
         room = self._archive.settings.diff_bytes
         for number, (ground, before) in enumerate(zip(self._archive.grounds, self._captures, strict=True)):
-            after = ground.capture(keep=False) if later is None else later._captures[number]
+            after = self._look_after(ground) if later is None else later._captures[number]
             notes += [note for note in after.notes if note not in notes]
             for path, old, new in _differences(before, after):
-                difference = PathDifference(ground, path, old, new, is_past=later is not None)
+                difference = PathDifference(
+                    ground, path, old, new, is_past=later is not None if is_past is None else is_past
+                )
                 if difference.full_path in differences:  # a root within a root
                     continue
                 differences[difference.full_path] = difference
                 files.append(describe_change(difference, room=room))
                 room -= len(files[-1].diff or "")
+        if later is None:
+            self._turn = None
         if room <= 0:
             notes.append("too many changes to show: some are named without a diff")
         return TurnChangeSet(sorted(files, key=lambda change: change.path), notes, differences)
+
+    def _look_after(self, ground: PlainFolder) -> Capture:
+        if self._turn is None:
+            return ground.capture(keep=False)
+        capture = ground.capture(keep=True)
+        self._record_root(ground, capture, self._turn, "end")
+        return capture
 
 
 def _differences(

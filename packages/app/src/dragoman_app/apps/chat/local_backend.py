@@ -102,6 +102,7 @@ class LocalBackend:
             name = self._remember(target, chat, request)
             if journal is not None and recorder is not None:
                 chat.keep_title = partial(_keep_title, journal, stream)
+                chat.remember(stream)
             try:
                 yield chat
             finally:

@@ -34,6 +34,7 @@ from dragoman_app.apps.chat.shell import TerminalOutput, UserCommand, start
 from dragoman_app.apps.chat.stored_history import StoredHistory
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.attach import blocks_of, read_attachments
+from dragoman_app.apps.turn_memory import TurnMemory
 from dragoman_app.tui.model.transcript import Transcript
 from dragoman_app.tui.ports import (
     ChangeReview,
@@ -137,6 +138,11 @@ class LocalChat:
     def is_local(self) -> bool:
         return self.local.place == "here"
 
+    def remember(self, stream: str) -> None:
+        """From now on turns are kept in the store of trees, as those of a stream of the history."""
+        if self.is_local:
+            self._look.memory = TurnMemory(self._note, roots=[self.cwd], stream=stream)
+
     # The session.
 
     @property
@@ -185,6 +191,8 @@ class LocalChat:
     async def turn(self, blocks: Sequence[v1.ContentBlock]) -> TurnResult:
         self.session.late.clear()  # the listener heard them when they came
         brief = [] if self.brief is None else [v1.TextContent(text=self.brief.text)]
+        prompt = "\n".join(block.text for block in blocks if isinstance(block, v1.TextContent))
+        await self._look.begin_turn(self.session.id, agent=self.agent, prompt=prompt)
         try:
             result = await self.session.prompt(*brief, *blocks, keep_text=False)
         finally:
@@ -327,6 +335,8 @@ class LocalChat:
         for line in self._lines:
             await line.kill()
         await self._look.aclose()
+        if self._look.memory is not None:
+            await self._look.memory.aclose()
         await self._risk_notes.aclose()
 
 

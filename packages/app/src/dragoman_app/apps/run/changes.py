@@ -22,6 +22,7 @@ from dragoman_local.workspace.policy.policy_paths import policy_paths
 from dragoman_local.workspace.remote_changes import CallMethod, DiskChanges, DiskSnapshot, look_there
 from dragoman_local.workspace.snapshot_entries import SnapshotSettings, TurnStart
 from dragoman_local.workspace.snapshots import FileChange, RevertRefused, Snapshot, take_snapshot
+from dragoman_local.workspace.tree_store import TreeStore
 
 SETTINGS = SnapshotSettings(seconds=8.0)
 """A turn is worth waiting for; a look at a folder that is larger than this is not, and says so."""
@@ -41,13 +42,16 @@ class WholeSnapshot:
         self._records = records
 
     @classmethod
-    async def take(cls, roots: Sequence[str]) -> WholeSnapshot:
-        snapshot = await take_snapshot(roots, settings=SETTINGS)
+    async def take(cls, roots: Sequence[str], store: TreeStore | None) -> WholeSnapshot:
+        snapshot = await take_snapshot(roots, settings=SETTINGS, store=store)
         try:
             return cls(snapshot, await asyncio.to_thread(_take_records, snapshot))
         except BaseException:
             await snapshot.aclose()
             raise
+
+    async def begin_turn(self, turn: int) -> None:
+        await self._snapshot.begin_turn(turn)
 
     async def compare(self) -> DiskChanges:
         changes = await self._snapshot.compare()
@@ -77,7 +81,12 @@ def _take_records(snapshot: Snapshot) -> dict[str, FileRecord]:
 
 
 async def look_before(
-    roots: Sequence[str], reporter: RunReporter, start: TurnStart | None = None, *, is_strict: bool = False
+    roots: Sequence[str],
+    reporter: RunReporter,
+    start: TurnStart | None = None,
+    *,
+    is_strict: bool = False,
+    store: TreeStore | None = None,
 ) -> DiskSnapshot | None:
     """How the folders are now; None if nobody can say, or there are none on this machine. With `start`, the
     turn may begin before that is known.
@@ -86,8 +95,8 @@ async def look_before(
         return None
     try:
         if is_strict:
-            return await WholeSnapshot.take(roots)
-        return await take_snapshot(roots, settings=SETTINGS, start=start)
+            return await WholeSnapshot.take(roots, store)
+        return await take_snapshot(roots, settings=SETTINGS, start=start, store=store)
     except (LocalMistake, OSError) as error:
         reporter.note(f"can't tell what will change on disk: {error}", level="warning")
         return None

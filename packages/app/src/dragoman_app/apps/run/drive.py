@@ -51,6 +51,7 @@ from dragoman_app.apps.run.session import open_session, settle
 from dragoman_app.apps.run.steering import LineSteering
 from dragoman_app.apps.run.stop import RunStop
 from dragoman_app.apps.run.subagents import FamilyNarrator
+from dragoman_app.apps.turn_memory import TurnMemory
 from dragoman_local.known import AgentSource
 from dragoman_local.workspace.remote_changes import DiskSnapshot
 
@@ -181,7 +182,7 @@ class RunDriver:
             lending.subagents = agent.subagents
             lending.on_update = self._on_update
             request = await self._session_request(agent, history)
-            return await self._converse(agent, lending, request)
+            return await self._converse(agent, lending, request, history.stream)
 
     async def _session_request(self, agent: AgentHandle, history: RunHistory) -> SessionRequest:
         request = self._plan.session_request
@@ -196,14 +197,15 @@ class RunDriver:
         return replace(request, session_id=session_id)
 
     async def _converse(
-        self, agent: AgentHandle, lending: LentWorkspace, request: SessionRequest
+        self, agent: AgentHandle, lending: LentWorkspace, request: SessionRequest, stream: str
     ) -> RunOutcome:
         blocks = blocks_of(self._plan.attachments, agent.capabilities)
         is_attended = self._plan.is_attended and not self._logged_in
         login = make_login(agent, self._plan.target, self._reporter, is_attended=is_attended)
         roots = [] if self._is_remote else self._plan.roots
         start = turn_start(self._plan)
-        look = look_before(roots, self._reporter, start, is_strict=self._plan.is_strict)
+        memory = TurnMemory(self._reporter.warn, roots=roots, stream=stream)
+        look = look_before(roots, self._reporter, start, is_strict=self._plan.is_strict, store=memory.store)
         looking = asyncio.create_task(look, name="snapshot")
         try:
             session, how = await call_with_login(
@@ -222,17 +224,20 @@ class RunDriver:
                 there = look_before_there(agent.call, session.id, self._reporter)
                 looking, start = asyncio.create_task(there, name="snapshot"), None
             await wait_for_look(looking, start)
+            await memory.begin(
+                session.id, looking, agent=self._plan.target.agent.name, prompt=self._plan.prompt
+            )
             past = [] if self._brief is None else [v1.TextContent(text=self._brief.text)]
             content = [*past, v1.TextContent(text=self._plan.prompt), *blocks]
             try:
                 result = await call_with_login(agent, lambda: self._turn(session, content), login)
                 await self._listen(session)
             except DragomanError:
-                await self._tell_changes(looking, lending, session)
+                await self._tell_changes(looking, lending, session, memory)
                 raise
-            changes = await self._tell_changes(looking, lending, session)
+            changes = await self._tell_changes(looking, lending, session, memory)
         finally:
-            await _put_away(looking)
+            await _put_away(looking, memory)
         outcome = outcome_of_turn(
             result,
             last_was_denied=lending.decisions.last_was_denied,
@@ -241,9 +246,14 @@ class RunDriver:
         return outcome_of_changes(outcome, changes, is_strict=self._plan.is_strict)
 
     async def _tell_changes(
-        self, looking: asyncio.Task[DiskSnapshot | None], lending: LentWorkspace, session: Session
+        self,
+        looking: asyncio.Task[DiskSnapshot | None],
+        lending: LentWorkspace,
+        session: Session,
+        memory: TurnMemory,
     ) -> ChangesReport:
         snapshot = await looking
+        await memory.begun()
         if snapshot is None:  # what should be put back is not known
             return ChangesReport(unasked=None, stuck=int(self._plan.changes == "revert"))
         return await tell_changes(
@@ -382,9 +392,9 @@ def _session_event(session: Session, how: str) -> events.SessionEvent:
     )
 
 
-async def _put_away(looking: asyncio.Task[DiskSnapshot | None]) -> None:
+async def _put_away(looking: asyncio.Task[DiskSnapshot | None], memory: TurnMemory) -> None:
     """However a run ends, and though it is told to once more, it leaves nothing of its snapshot on disk."""
-    putting = asyncio.create_task(_forget(looking), name="forget the snapshot")
+    putting = asyncio.create_task(_forget(looking, memory), name="forget the snapshot")
     cancellation: asyncio.CancelledError | None = None
     while not putting.done():
         try:
@@ -395,10 +405,11 @@ async def _put_away(looking: asyncio.Task[DiskSnapshot | None]) -> None:
         raise cancellation
 
 
-async def _forget(looking: asyncio.Task[DiskSnapshot | None]) -> None:
+async def _forget(looking: asyncio.Task[DiskSnapshot | None], memory: TurnMemory) -> None:
     looking.cancel()
     await asyncio.wait((looking,))
     if not looking.cancelled() and looking.exception() is None:
         snapshot = looking.result()
         if snapshot is not None:
             await snapshot.aclose()
+    await memory.aclose()

@@ -130,16 +130,34 @@ async def test_nothing_that_a_repository_configures_is_run(tree: Path, tmp_path:
     assert not witness.exists()
 
 
-async def test_a_repository_in_the_work_tree_is_noted(tree: Path) -> None:
+async def test_a_repository_in_the_work_tree_is_looked_into_with_what_its_own_git_ignores(tree: Path) -> None:
     inner = tree / "inner"
     inner.mkdir()
     (inner / "file").write_text("1")
+    (inner / ".gitignore").write_text("made/\n")
     commit_all(inner)
+    (inner / "made").mkdir()
+    for is_submodule in (False, True):
+        before = records(inner / ".git")
+        async with await take_snapshot([str(tree)]) as snapshot:
+            (inner / "file").write_text(f"{is_submodule}")
+            (inner / "made" / "out").write_text(f"{is_submodule}")
+            changes = await snapshot.compare()
+            assert told(changes, tree) == {"inner/file": "modified"}
+            await changes.revert(str(inner / "file"))
+        assert records(inner / ".git") == before
+        commit_all(tree)
+
+
+async def test_of_very_many_repositories_some_are_noted(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman_local.workspace.folder_snapshot._MOST_REPOSITORIES", 0)
+    (tree / "inner").mkdir()
+    (tree / "inner/file").write_text("1")
+    commit_all(tree / "inner")
     async with await take_snapshot([str(tree)]) as snapshot:
-        assert any("inner/" in note for note in snapshot.notes)
-    commit_all(tree)
-    async with await take_snapshot([str(tree)]) as snapshot:
-        assert any("submodules" in note and "inner" in note for note in snapshot.notes)
+        assert any("submodules" in note and "inner/" in note for note in snapshot.notes)
+        (tree / "inner/file").write_text("2")
+        assert (await snapshot.compare()).files == []
 
 
 async def test_a_linked_work_tree_is_one_too(tree: Path, tmp_path: Path) -> None:

@@ -1,0 +1,340 @@
+"""Who wrote each line of a file: its lines are followed through all looks at its folder.
+
+What is new between two looks is of the turn that ran from the one to the other, or of a person if none did.
+What was not seen is unknown: all that the first look found, what changed while a look was cut short, as a
+turn began, after the death of its process, or while turns ran side by side of which none named the file. A
+line that was only moved, formatted or put back is its author's (`line_match`). Where a line may be a person's
+or a turn's, it is the person's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count, pairwise
+from typing import NamedTuple
+
+from dragoman_local.workspace.line_match import (
+    RemovedLines,
+    Run,
+    islands,
+    make_run,
+    same_lines,
+    sliding_pairs,
+)
+from dragoman_local.workspace.merge import CommonRun
+from dragoman_local.workspace.text import lines_of
+from dragoman_local.workspace.tree_store import Change, Look, TreeStore, Turn
+
+MOST_EARLIER = 20_000
+"""Removed lines that may come back; beyond it, the search begins anew."""
+
+
+class Origin(NamedTuple):
+    """Where a line comes from."""
+
+    turn: Turn | None
+    """The turn in which it was written; None if that was no turn, or nobody knows."""
+    is_known: bool = True
+    """False for what nobody saw."""
+    path: str = ""
+    """The file in which it was written then."""
+    changed_at: int | None = None
+    """When that file was changed last before the look that found it, in nanoseconds since 1970."""
+    text: str = ""
+    """How the turn wrote it, whatever a formatter made of it since."""
+
+
+PERSON = Origin(None)
+UNKNOWN = Origin(None, is_known=False)
+
+ChooseTurn = Callable[[Sequence[Turn], Change, str], Turn | None]
+"""Which of several turns that ran side by side wrote a line of a file; None if nobody knows."""
+
+MOST_VERSIONS = 30
+"""Earlier texts of a file that may come back with something new, as with another branch."""
+
+RETURNED_PART = 0.9
+"""As much is there again of what was gone of an earlier text, if that has come back."""
+
+
+def nobody(turns: Sequence[Turn], change: Change, line: str) -> Turn | None:
+    return None
+
+
+class _File(NamedTuple):
+    """A text at one look."""
+
+    lines: list[str]
+    origins: list[Origin]
+    is_sure: bool = True
+    """False if it changed since, at a moment that nobody knows."""
+
+
+class _Edit(NamedTuple):
+    """A file that one look found changed."""
+
+    change: Change
+    old: _File
+    new: list[str]
+    origins: list[Origin | None]
+    """Of the new lines, as far as they are found."""
+    added_runs: list[Run]
+    owners: Sequence[Turn] | Origin
+    """The turns that were at work, or who else was."""
+
+
+class LineHistory:
+    """All looks at one folder."""
+
+    def __init__(
+        self,
+        store: TreeStore,
+        root: str,
+        *,
+        choose: ChooseTurn = nobody,
+    ) -> None:
+        self._store = store
+        self._choose = choose
+        self._looks: Sequence[Look] = store.looks(root)
+        self._changes: Mapping[int, Mapping[str, Change]] = store.changes(root)
+        self._turns = store.turns(root)
+        self._others = [
+            turn
+            for other in store.roots()
+            if other != root and (other.startswith(f"{root}/") or root.startswith(f"{other}/"))
+            for turn in store.turns(other)
+        ]
+        self._between: dict[int, list[Turn]] = {}
+
+    def origins(self, path: str) -> list[tuple[str, Origin]] | None:
+        """The lines of a file at the last look, with their origins; None if it is not kept there as text."""
+        return self.origins_of([path]).get(path)
+
+    def origins_of(self, paths: Iterable[str]) -> dict[str, list[tuple[str, Origin]]]:
+        """The same of several files."""
+        wanted = set(paths)
+        needed = self._closure(wanted)
+        files: dict[str, _File | None] = {}
+        earlier: dict[str, dict[str, _File]] = {}  # by path and digest: what comes back is as it was
+        removed: RemovedLines[Origin] = RemovedLines()
+        removed_count, last = 0, None
+        for look in self._looks:
+            changes = self._changes.get(look.id, {})
+            edits = [
+                self._edit(change, files, earlier.get(path, {}), last, look, removed)
+                for path, change in sorted(changes.items())
+                if path in needed
+            ]
+            for edit in filter(None, edits):
+                self._find_moved(edit, removed)
+            for edit in filter(None, edits):
+                file = self._finish(edit)
+                files[edit.change.path] = file
+                if edit.change.entry is not None:
+                    versions = earlier.setdefault(edit.change.path, {})
+                    versions.pop(edit.change.entry.digest, None)
+                    versions[edit.change.entry.digest] = file
+                removed_count += len(edit.old.lines)
+            removed.age()
+            if removed_count > MOST_EARLIER:
+                removed, removed_count = RemovedLines(), 0
+            last = look
+        found = {path: files.get(path) for path in wanted}
+        return {
+            path: list(zip(file.lines, file.origins, strict=True)) for path, file in found.items() if file
+        }
+
+    def side_by_side(self) -> list[Turn]:
+        """Turns that ran at the same time as another one: of these, what they were at work on tells."""
+        found: dict[int, Turn] = {}
+        for last, look in pairwise(self._looks):
+            turns = self._turns_between(last, look)
+            if len(turns) > 1:
+                found |= {turn.id: turn for turn in turns}
+        return list(found.values())
+
+    def changed_by_others(self, since: int) -> set[str]:
+        """Files that were changed after a look by somebody else than a turn, or nobody knows by whom."""
+        found: set[str] = set()
+        for last, look in pairwise(self._looks):
+            if look.id > since:
+                turns = self._turns_between(last, look)
+                changes = self._changes.get(look.id, {})
+                if not any(turn.kind != "turn" for turn in turns):
+                    found |= {
+                        path
+                        for path, change in changes.items()
+                        if not change.is_sure or isinstance(self._owners(change, last, look), Origin)
+                    }
+        return found
+
+    def _closure(self, wanted: set[str]) -> set[str]:
+        """These files, and those from which lines may have come to them."""
+        needed = set(wanted)
+        for look in reversed(self._looks[1:]):  # before the first look there was nothing to move
+            changes = self._changes.get(look.id, {})
+            if not needed.isdisjoint(changes):
+                needed |= changes.keys()
+        return needed if len(needed) < MOST_FILES else wanted
+
+    def _edit(
+        self,
+        change: Change,
+        files: dict[str, _File | None],
+        earlier: Mapping[str, _File],
+        last: Look | None,
+        look: Look,
+        removed: RemovedLines[Origin],
+    ) -> _Edit | None:
+        """What is as it was in a changed file. What was removed may have moved to others."""
+        path, entry = change.path, change.entry
+        old = files.get(path)
+        is_sure = change.is_sure and (path not in files or (old is not None and old.is_sure))
+        before = old or _File([], [])
+        if entry is None and not change.is_sure and old is not None:
+            files[path] = old._replace(is_sure=False)  # it is there, and will be seen at the next look
+            return None
+        owners = self._owners(change, last, look) if is_sure else UNKNOWN
+        known = None if entry is None else earlier.get(entry.digest)
+        if known is not None and isinstance(owners, Origin):
+            files[path] = known
+            return None
+        new = [] if entry is None else self._lines(change)
+        if new is None:
+            files[path] = None
+            return None
+        runs = same_lines(before.lines, new)
+        origins: list[Origin | None] = [None] * len(new)
+        doubtful = islands(runs, before.lines, new) if isinstance(owners, Origin) else ()
+        for run in runs:
+            known_origins = before.origins[run.left : run.left + run.length]
+            if run in doubtful:
+                # Only then somebody else than a turn was at work.
+                known_origins = [_weakest([PERSON, origin]) for origin in known_origins]
+            origins[run.right : run.right + run.length] = known_origins
+        versions = [known] if known else list(earlier.values())[: -MOST_VERSIONS - 1 : -1]
+        if isinstance(owners, Origin) or known:
+            _take_returned(versions, before, new, origins, is_turn=not isinstance(owners, Origin))
+        added_runs: list[Run] = []
+        at_left = at_right = 0
+        for gap, run in enumerate((*runs, CommonRun(len(before.lines), len(new), 0))):
+            if run.left > at_left:
+                lost = make_run(path, gap, at_left, before.lines[at_left : run.left])
+                removed.add(lost, before.origins[at_left : run.left])
+            if run.right > at_right:
+                added_runs.append(make_run(path, gap, at_right, new[at_right : run.right]))
+            at_left, at_right = run.left + run.length, run.right + run.length
+        return _Edit(change, before, new, origins, added_runs, owners)
+
+    def _lines(self, change: Change) -> list[str] | None:
+        """None if the content is no text, or is not kept."""
+        assert change.entry is not None
+        if not change.entry.is_kept or change.entry.kind == "link":
+            return None
+        try:
+            data = self._store.content(change.entry.digest)
+        except FileNotFoundError:
+            return None
+        if b"\0" in data:
+            return None
+        # That a last line gets its end changes no line.
+        return [line.removesuffix("\n") for line in lines_of(data.decode("utf-8", "surrogateescape"))]
+
+    def _find_moved(self, edit: _Edit, removed: RemovedLines[Origin]) -> None:
+        is_turn = not isinstance(edit.owners, Origin)
+        for run in edit.added_runs:
+            for line, sources, is_earlier in removed.find(run):
+                origin = _weakest(sources)
+                place = run.first + line
+                # What a turn writes once more, long after it was removed, is its own.
+                if edit.origins[place] is None and not (is_turn and is_earlier and origin.turn):
+                    edit.origins[place] = origin
+
+    def _finish(self, edit: _Edit) -> _File:
+        """What is left is of whoever was at work."""
+        origins = [
+            self._new_origin(edit, line) if origin is None else origin
+            for origin, line in zip(edit.origins, edit.new, strict=True)
+        ]
+        for run in edit.added_runs:
+            end = run.first + len(run.starts) - 1
+            for beside, inside in sliding_pairs(edit.new, run.first, end):
+                if edit.new[beside].strip() and origins[beside] != origins[inside]:
+                    origins[beside] = origins[inside] = _weakest([origins[beside], origins[inside]])
+        return _File(edit.new, origins)
+
+    def _new_origin(self, edit: _Edit, line: str) -> Origin:
+        """Of a line that was written between two looks."""
+        if isinstance(edit.owners, Origin):
+            return edit.owners
+        change, turns = edit.change, edit.owners
+        turn = turns[0] if len(turns) == 1 else self._choose(turns, change, line)
+        return UNKNOWN if turn is None else Origin(turn, True, change.path, change.changed_at, line)
+
+    def _owners(self, change: Change, last: Look | None, look: Look) -> Sequence[Turn] | Origin:
+        """Who may have changed a file between two looks."""
+        if last is None:
+            return UNKNOWN
+        turns = self._turns_between(last, look)
+        if not turns:
+            is_quiet = not any(self._is_beside(turn, last, look) for turn in self._others)
+            return PERSON if is_quiet else UNKNOWN
+        is_clear = all(
+            turn.kind == "turn" and turn.first is not None and not (turn.is_torn and turn.last == look.id)
+            for turn in turns
+        )
+        return turns if is_clear else UNKNOWN
+
+    def _turns_between(self, last: Look, look: Look) -> list[Turn]:
+        """Turns that ran, or may have run, between two looks."""
+        if look.id not in self._between:
+            self._between[look.id] = [turn for turn in self._turns if _covers(turn, last, look)]
+        return self._between[look.id]
+
+    def _is_beside(self, turn: Turn, last: Look, look: Look) -> bool:
+        """Whether a turn in a folder around this one, or within it, may have run between two looks."""
+        end = None if turn.last is None else self._store.time_of(turn.last)
+        return turn.time <= look.time and (end is None or end >= last.time)
+
+
+MOST_FILES = 3000
+"""Files that are followed together; of more, each is followed alone, and what moved between them is lost."""
+
+
+def _covers(turn: Turn, last: Look, look: Look) -> bool:
+    """Whether a turn ran, or may have run, between two looks."""
+    if turn.first is None:  # nobody knows when it began
+        return turn.last == look.id or (turn.last is None and turn.time <= look.time)
+    return turn.first <= last.id and (turn.last is None or turn.last >= look.id)
+
+
+def _take_returned(
+    versions: Iterable[_File], old: _File, new: list[str], origins: list[Origin | None], *, is_turn: bool
+) -> None:
+    """If nearly all is there again that was gone of an earlier text, its lines are its authors'; but a turn's
+    own are those that it writes once more.
+    """
+    missing = Counter(line for line, origin in zip(new, origins, strict=True) if origin is None)
+    del missing[""]
+    before = Counter(old.lines) if missing else missing
+    for version in versions if missing else ():
+        if missing.keys().isdisjoint(version.lines):
+            continue
+        gone = Counter(version.lines) - before
+        del gone[""]
+        if not gone or (gone & missing).total() < RETURNED_PART * gone.total():
+            continue
+        for run in same_lines(version.lines, new):
+            for left, right in zip(count(run.left), range(run.right, run.right + run.length)):
+                if origins[right] is None and not (is_turn and version.origins[left].turn):
+                    origins[right] = version.origins[left]
+
+
+def _weakest(origins: Sequence[Origin]) -> Origin:
+    """Of several, a person's before what is unknown, and that before a turn's; of turns, the one of most."""
+    for weak in (PERSON, UNKNOWN):
+        if weak in origins:
+            return weak
+    turns = [origin.turn for origin in origins]
+    return max(origins, key=lambda origin: turns.count(origin.turn))

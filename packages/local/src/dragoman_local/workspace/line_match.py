@@ -1,0 +1,267 @@
+"""Which lines of some new texts are lines of some old ones: as they were, written in another way, or moved.
+
+Pure. A line that cannot be told for certain is not matched: whoever asks says whose it is then. Three steps,
+each for what the one before has left:
+
+1. Lines that are alike, in their order, around lines that there are once (patience).
+2. Runs of whole lines that say the same, whatever their spaces, quotes, line breaks and the commas and
+   parentheses that come with these: what a formatter does. They may have moved, also to another file.
+3. Runs that were removed earlier, if they are long: what was taken away and comes back.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from dragoman_local.workspace.merge import CommonRun
+
+Mark = TypeVar("Mark")
+"""What is known of a line, such as who wrote it."""
+
+IN_PLACE = 12
+MOVED = 24
+RETURNED = 40
+"""Letters and digits that a run has at least: in the place where others were removed, elsewhere, or long
+after it was removed. Shorter ones may be alike by chance.
+"""
+
+ISLAND = 12
+"""Letters and digits of lines that are alike in the middle of other changes; fewer say nothing."""
+
+MOST_CANDIDATES = 40
+"""Places at which a run is looked for. What there is more often tells nobody apart."""
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+_BEFORE_LAYOUT = frozenset(
+    {"=", "return", "in", "if", "elif", "while", "assert", "yield", "and", "or", "not"}
+)
+_WORD = re.compile(r"\w")
+
+
+class Run(NamedTuple):
+    """Lines that follow each other in one text, as tokens."""
+
+    path: str
+    gap: int
+    """Which of the places of this text where something was replaced; -1 for a run of earlier."""
+    first: int
+    tokens: list[str]
+    starts: list[int]
+    """Where each line begins among the tokens, and their end."""
+    ends: frozenset[int]
+
+
+def make_run(path: str, gap: int, first: int, lines: Sequence[str]) -> Run:
+    """The tokens of some lines, without those that only a layout needs."""
+    rows = [['"' if word == "'" else word for word in _TOKEN.findall(line)] for line in lines]
+    dropped: set[tuple[int, int]] = set()
+    stack: list[tuple[int, int] | None] = []
+    last: tuple[int, int] | None = None  # the token before, in whichever line
+    for number, row in enumerate(rows):
+        for place, token in enumerate(row):
+            if token in _OPEN:
+                is_layout = row[place:] == ["("] and place > 0
+                stack.append((number, place) if is_layout and row[place - 1] in _BEFORE_LAYOUT else None)
+            elif token in _CLOSE:
+                if place == 0 and last is not None and rows[last[0]][last[1]] == ",":
+                    dropped.add(last)
+                opened = stack.pop() if stack else None
+                if opened is not None and place == 0:
+                    dropped |= {opened, (number, place)}
+            last = (number, place)
+    tokens: list[str] = []
+    starts: list[int] = []
+    for number, row in enumerate(rows):
+        starts.append(len(tokens))
+        tokens += [token for place, token in enumerate(row) if (number, place) not in dropped]
+    starts.append(len(tokens))
+    return Run(path, gap, first, tokens, starts, frozenset(starts))
+
+
+def same_lines(old: Sequence[str], new: Sequence[str]) -> list[CommonRun]:
+    """Runs of lines that are alike, in their order, around lines that both have once."""
+    runs: list[CommonRun] = []
+    spans = [(0, len(old), 0, len(new))]
+    while spans:
+        left, left_end, right, right_end = spans.pop()
+        head = _alike(old[left:left_end], new[right:right_end])
+        runs.append(CommonRun(left, right, head))
+        left, right = left + head, right + head
+        tail = _alike(old[left:left_end][::-1], new[right:right_end][::-1])
+        left_end, right_end = left_end - tail, right_end - tail
+        runs.append(CommonRun(left_end, right_end, tail))
+        if left == left_end or right == right_end:
+            continue
+        anchors = _anchors(old[left:left_end], new[right:right_end])
+        at_left, at_right = left, right
+        for anchor_left, anchor_right in anchors:
+            if (left + anchor_left, right + anchor_right) != (at_left, at_right):
+                spans.append((at_left, left + anchor_left, at_right, right + anchor_right))
+            runs.append(CommonRun(left + anchor_left, right + anchor_right, 1))
+            at_left, at_right = left + anchor_left + 1, right + anchor_right + 1
+        if anchors:
+            spans.append((at_left, left_end, at_right, right_end))
+    return _joined(sorted(run for run in runs if run.length))
+
+
+def _alike(old: Sequence[str], new: Sequence[str]) -> int:
+    """With how many lines two texts begin alike."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if old[low:middle] == new[low:middle] else (low, middle - 1)
+    return low
+
+
+def _joined(runs: list[CommonRun]) -> list[CommonRun]:
+    joined: list[CommonRun] = []
+    for run in runs:
+        last = joined[-1] if joined else None
+        if last is not None and (last.left + last.length, last.right + last.length) == run[:2]:
+            joined[-1] = last._replace(length=last.length + run.length)
+        else:
+            joined.append(run)
+    return joined
+
+
+def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Lines that both have once, as many as keep their order."""
+    counts, places = Counter(old), {line: number for number, line in enumerate(old)}
+    news = Counter(new)
+    common = [
+        (places[line], number) for number, line in enumerate(new) if news[line] == 1 and counts.get(line) == 1
+    ]
+    tails: list[int] = []
+    chain: list[int] = []  # of each length, which pair ends the chain
+    before: list[int] = []
+    for number, (place, _) in enumerate(common):
+        length = bisect_left(tails, place)
+        tails[length : length + 1] = [place]
+        chain[length : length + 1] = [number]
+        before.append(chain[length - 1] if length else -1)
+    found: list[tuple[int, int]] = []
+    number = chain[-1] if chain else -1
+    while number >= 0:
+        found.append(common[number])
+        number = before[number]
+    return found[::-1]
+
+
+def islands(runs: Sequence[CommonRun], old: Sequence[str], new: Sequence[str]) -> set[CommonRun]:
+    """Short runs between lines that were replaced: such lines are everywhere, and may be new ones."""
+    ends = [CommonRun(0, 0, 0), *runs, CommonRun(len(old), len(new), 0)]
+    found: set[CommonRun] = set()
+    for above, run, below in zip(ends, runs, ends[2:], strict=False):
+        gaps = (
+            (run.left - above.left - above.length, run.right - above.right - above.length),
+            (below.left - run.left - run.length, below.right - run.right - run.length),
+        )
+        is_between = all(map(any, gaps)) and all(
+            removed or added for removed, added in zip(*gaps, strict=True)
+        )
+        if is_between and letters("".join(new[run.right : run.right + run.length])) < ISLAND:
+            found.add(run)
+    return found
+
+
+def letters(text: str) -> int:
+    return len(_WORD.findall(text))
+
+
+def sliding_pairs(new: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Lines of an insertion that are like lines beside it: nobody can say which of the two was inserted."""
+    at = 1
+    while first - at >= 0 and end - at >= first and new[first - at] == new[end - at]:
+        yield first - at, end - at
+        at += 1
+    at = 0
+    while end + at < len(new) and first + at < end and new[first + at] == new[end + at]:
+        yield end + at, first + at
+        at += 1
+
+
+class RemovedLines(Generic[Mark]):
+    """Runs that were removed, with what is known of each of their lines."""
+
+    def __init__(self) -> None:
+        self._runs: list[tuple[Run, Sequence[Mark]]] = []
+        self._index: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+        self._used: set[tuple[int, int]] = set()
+        self._earlier = 0
+        """How many runs are of earlier looks."""
+
+    def add(self, run: Run, marks: Sequence[Mark]) -> None:
+        self._runs.append((run, marks))
+        for line, start in enumerate(run.starts[:-1]):
+            if run.starts[line + 1] > start:
+                key = tuple(run.tokens[start : start + 3])
+                self._index.setdefault(key, []).append((len(self._runs) - 1, line))
+
+    def age(self) -> None:
+        """What was removed so far was removed earlier."""
+        self._earlier = len(self._runs)
+
+    def find(self, run: Run) -> Iterator[tuple[int, Sequence[Mark], bool]]:
+        """Lines of a new run that were removed elsewhere, by their places in it, each with what is known of
+        the lines that its words come from, and whether these were removed earlier.
+        """
+        line = 0
+        while line < len(run.starts) - 1:
+            start = run.starts[line]
+            best = None if run.starts[line + 1] == start else self._best(run, line)
+            if best is None:
+                line += 1
+                continue
+            number, old_line, length = best
+            old, marks = self._runs[number]
+            shift = old.starts[old_line] - start
+            end = start + length
+            while line < len(run.starts) - 1 and run.starts[line] < end:
+                span = (run.starts[line] + shift, run.starts[line + 1] + shift)
+                first = bisect_right(old.starts, span[0]) - 1
+                sources = [*range(first, bisect_left(old.starts, span[1], lo=first))]
+                self._used.update((number, place) for place in sources)
+                if sources:
+                    yield line, [marks[place] for place in sources], number < self._earlier
+                line += 1
+
+    def _best(self, run: Run, line: int) -> tuple[int, int, int] | None:
+        """The longest run of removed lines that says what this one says from a line on."""
+        start = run.starts[line]
+        candidates = self._index.get(tuple(run.tokens[start : start + 3]), ())
+        best: tuple[tuple[int, int], tuple[int, int, int]] | None = None
+        for number, old_line in candidates[-MOST_CANDIDATES:]:
+            if (number, old_line) in self._used:
+                continue
+            old = self._runs[number][0]
+            length = self._common(run, start, old, number, old_line)
+            size = letters("".join(run.tokens[start : start + length]))
+            in_place = (old.path, old.gap) == (run.path, run.gap) and number >= self._earlier
+            least = IN_PLACE if in_place else MOVED if number >= self._earlier else RETURNED
+            is_all = in_place and length == len(run.tokens) == len(old.tokens)
+            if length and (size >= least or is_all):
+                rank = (length, int(in_place) + int(number >= self._earlier))
+                if best is None or rank > best[0]:
+                    best = rank, (number, old_line, length)
+        return None if best is None else best[1]
+
+    def _common(self, run: Run, start: int, old: Run, number: int, old_line: int) -> int:
+        """How many tokens both have alike from here on, up to an end of a line on both sides."""
+        old_start, found = old.starts[old_line], 0
+        limit = len(old.tokens)
+        for place in range(old_line, len(old.starts) - 1):
+            if (number, place) in self._used:
+                limit = old.starts[place]
+                break
+        most = min(len(run.tokens) - start, limit - old_start)
+        for length in range(1, most + 1):
+            if run.tokens[start + length - 1] != old.tokens[old_start + length - 1]:
+                break
+            if start + length in run.ends and old_start + length in old.ends:
+                found = length
+        return found

@@ -1,0 +1,155 @@
+"""Contents by digest, in a table of SQLite: each once, packed against what the same file held before.
+
+A content is packed with deflate, behind a window of what it was made of: versions of one file cost what is
+different in them. Chains are bounded, so that reading stays quick. Transactions are the caller's.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping
+
+import msgspec
+
+from dragoman_local.workspace.snapshot_entries import MEBIBYTE
+
+TABLE = """
+create table if not exists blobs (
+    id integer primary key, digest blob not null unique, base integer, links integer not null,
+    size integer not null, data blob not null
+);
+"""
+
+MOST_LINKS = 200
+"""Contents that have to be unpacked for one; more would make reading slow."""
+
+WINDOW = 32 * 1024
+"""As far back as the packing looks for what is alike."""
+
+RECENT_BYTES = 16 * MEBIBYTE
+"""Contents at hand, for those that are packed against them."""
+
+
+class PackedContents:
+    """The table of contents. One thread at a time."""
+
+    def __init__(self) -> None:
+        self._recent: OrderedDict[int, bytes] = OrderedDict()
+        self._recent_bytes = 0
+
+    def keep(self, connection: sqlite3.Connection, contents: Mapping[str, tuple[bytes, str | None]]) -> int:
+        """Keep contents by their digests, each packed against the digest that is named with it; the bytes
+        that are new.
+        """
+        added = 0
+        for name, (data, base_name) in contents.items():
+            digest = bytes.fromhex(name)
+            if self._row(connection, digest) is None:
+                base = None if base_name is None else bytes.fromhex(base_name)
+                self._insert(connection, digest, data, base)
+                added += len(data)
+        return added
+
+    def missing(self, connection: sqlite3.Connection, digests: Iterable[str]) -> set[str]:
+        """Those of which no content is kept."""
+        return {name for name in digests if self._row(connection, bytes.fromhex(name)) is None}
+
+    def sweep(self, connection: sqlite3.Connection, live: Collection[bytes]) -> None:
+        """Remove contents that nobody names; what is packed against them is packed anew."""
+        rows = connection.execute("select id, digest, base from blobs").fetchall()
+        dead = {number for number, digest, _ in rows if digest not in live}
+        for number, digest, base in rows:
+            if number not in dead and base in dead:
+                packed = _pack(self.content(connection, digest), b"")
+                connection.execute(
+                    "update blobs set base = null, links = 0, data = ? where id = ?", (packed, number)
+                )
+        connection.executemany("delete from blobs where id = ?", ((number,) for number in dead))
+        self._recent.clear()
+        self._recent_bytes = 0
+
+    def content(self, connection: sqlite3.Connection, digest: bytes) -> bytes:
+        """What is kept under a digest; FileNotFoundError if nothing is."""
+        row = self._row(connection, digest)
+        if row is None:
+            raise FileNotFoundError(f"no content is kept under {digest.hex()}")
+        return self._unpacked(connection, row[0])
+
+    def _row(self, connection: sqlite3.Connection, digest: bytes) -> tuple[int, int] | None:
+        """Its number, and how many others have to be unpacked for it."""
+        row: tuple[int, int] | None = connection.execute(
+            "select id, links from blobs where digest = ?", (digest,)
+        ).fetchone()
+        return row
+
+    def _insert(self, connection: sqlite3.Connection, digest: bytes, data: bytes, base: bytes | None) -> None:
+        base_row = None if base is None else self._row(connection, base)
+        number, links, packed = None, 0, b""
+        if base_row is not None and base_row[1] < MOST_LINKS:
+            number, links = base_row[0], base_row[1] + 1
+            packed = _pack_against(self._unpacked(connection, number), data)
+        if number is None or len(packed) > len(data) // 8:  # else it is small enough to be told apart
+            alone = _pack(data, b"")
+            if number is None or len(alone) <= len(packed):
+                number, links, packed = None, 0, alone
+        cursor = connection.execute(
+            "insert into blobs (digest, base, links, size, data) values (?, ?, ?, ?, ?)",
+            (digest, number, links, len(data), packed),
+        )
+        self._remember(int(cursor.lastrowid or 0), data)
+
+    def _unpacked(self, connection: sqlite3.Connection, number: int) -> bytes:
+        chain: list[bytes] = []
+        at: int | None = number
+        while at is not None and at not in self._recent:
+            at, packed = connection.execute("select base, data from blobs where id = ?", (at,)).fetchone()
+            chain.append(packed)
+        data = _unpack(chain.pop(), b"") if at is None else self._recent[at]
+        for packed in reversed(chain):
+            data = _unpack_against(data, packed)
+        self._remember(number, data)
+        return data
+
+    def _remember(self, number: int, data: bytes) -> None:
+        self._recent_bytes += len(data) - len(self._recent.pop(number, b""))
+        self._recent[number] = data
+        while self._recent_bytes > RECENT_BYTES:
+            self._recent_bytes -= len(self._recent.popitem(last=False)[1])
+
+
+def _pack(data: bytes, like: bytes, *, level: int = 6) -> bytes:
+    packer = zlib.compressobj(level, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, like[-WINDOW:])
+    return packer.compress(data) + packer.flush()
+
+
+def _unpack(packed: bytes, like: bytes) -> bytes:
+    unpacker = zlib.decompressobj(-15, like[-WINDOW:])
+    return unpacker.decompress(packed) + unpacker.flush()
+
+
+def _pack_against(base: bytes, data: bytes) -> bytes:
+    """How much both begin and end with, and what is between, packed with what is between in the base."""
+    most = min(len(base), len(data))
+    head = _common_length(base[:most], data[:most])
+    tail = _common_length(base[len(base) - most + head :][::-1], data[len(data) - most + head :][::-1])
+    middle = _pack(data[head : len(data) - tail], base[head : len(base) - tail], level=9)
+    return msgspec.msgpack.encode((head, tail, middle))
+
+
+def _unpack_against(base: bytes, packed: bytes) -> bytes:
+    head, tail, middle = msgspec.msgpack.decode(packed, type=tuple[int, int, bytes])
+    end = len(base) - tail
+    return base[:head] + _unpack(middle, base[head:end]) + base[end:]
+
+
+def _common_length(left: bytes, right: bytes) -> int:
+    """How many bytes two texts of one length begin with alike."""
+    if left == right:
+        return len(left)
+    low, high = 0, len(left)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if left[:middle] == right[:middle] else (low, middle)
+    return low

@@ -1,0 +1,499 @@
+"""The trees of folders: contents by digest, and what each look at a folder found to be different.
+
+    store = TreeStore(path)  # kept beside the journal; without a path, as long as the process lives
+    look = store.record_look(root, capture)
+    store.content(entry.digest)
+
+A folder has one line of looks, whichever session asked for them: a look holds only what was not so at the
+look before it. Contents are kept once, packed against what the same path held before. A turn spans looks:
+what is different between its first and its last was changed while it ran.
+
+SQLite in write-ahead mode: a process that is killed leaves whole looks. What is erased is overwritten. Of
+turns whose process is gone nobody knows the end; the next look closes them as torn.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.errors import LocalMistake
+from dragoman.system.files import CAREFUL
+from dragoman_local.workspace.packed_contents import TABLE, PackedContents
+from dragoman_local.workspace.process_marks import ProcessMarks
+from dragoman_local.workspace.snapshot_entries import MEBIBYTE, Capture, Kind, SnapshotEntry
+from dragoman_local.workspace.tree_erasure import erase_turns
+
+BUDGET = 400 * MEBIBYTE
+"""What a store holds on disk; above it, the oldest looks become one."""
+
+WAIT_SECONDS = 10.0
+"""How long a look waits for another process to have written its own."""
+
+PROMPT_LENGTH = 2000
+"""Characters that are kept of a prompt; the journal has all of it."""
+
+_VERSION = 1
+
+_TABLES = """
+create table if not exists folders (id integer primary key, root text not null unique);
+create table if not exists files (
+    folder integer not null, path text not null, kind text not null, digest blob not null,
+    size integer not null, mode integer, record blob, primary key (folder, path)
+) without rowid;
+create table if not exists looks (
+    id integer primary key autoincrement, folder integer not null, time real not null,
+    is_whole integer not null
+);
+create table if not exists changes (
+    look integer not null, path text not null, kind text, digest blob, size integer, mode integer,
+    changed integer, is_sure integer not null, primary key (look, path)
+) without rowid;
+create table if not exists journals (id integer primary key, path text not null unique);
+create table if not exists turns (
+    id integer primary key autoincrement, session text not null, number integer not null, kind text not null,
+    journal integer not null, stream text not null, agent text not null, prompt text not null,
+    time real not null, mark text not null
+);
+create table if not exists spans (
+    turn integer not null, folder integer not null, first integer, last integer, is_torn integer not null,
+    primary key (turn, folder)
+) without rowid;
+"""
+
+
+_SET_END = {
+    "begin": "update spans set first = ? where turn = ? and folder = ?",
+    "end": "update spans set last = ? where turn = ? and folder = ?",
+}
+
+
+class Look(NamedTuple):
+    """One look at a folder."""
+
+    id: int
+    time: float
+    is_whole: bool
+    """Whether all was seen; what a look that was cut short did not find is not known to be gone."""
+
+
+class Change(NamedTuple):
+    """What a look found to be different at one path."""
+
+    path: str
+    entry: SnapshotEntry | None
+    """None if nothing is there any more."""
+    changed_at: int | None = None
+    """When the system says that it was changed, in nanoseconds since 1970."""
+    is_sure: bool = True
+    """Whether it was seen before and after; else nobody knows when it changed."""
+
+
+class Turn(NamedTuple):
+    """A turn of a session in one folder, between two looks."""
+
+    id: int
+    session: str
+    number: int
+    kind: str
+    """`turn`, or `rewind` for files that were put back by us."""
+    journal: str
+    stream: str
+    agent: str
+    prompt: str
+    time: float
+    first: int | None
+    """The look before it; None if there was none."""
+    last: int | None
+    """The look after it; None while it runs."""
+    is_torn: int
+    """Whether its process died: the last look came at some time after its end."""
+
+
+class _Files(NamedTuple):
+    """What a look found, by path, and the system's records of it."""
+
+    entries: Mapping[str, SnapshotEntry]
+    records: Mapping[str, bytes]
+
+
+class StaleLook(Exception):
+    """Somebody has looked at the folder meanwhile, and later: look again."""
+
+
+def store_beside(journal: str | Path) -> TreeStore:
+    """The store that belongs to a journal: all journals of a folder share it."""
+    path = Path(journal).expanduser().absolute()
+    return TreeStore(os.fspath(path.with_name("memory.db")), journal=os.fspath(path))
+
+
+class TreeStore:
+    """May be used from several threads, and by several processes. Nothing is made before it is needed."""
+
+    def __init__(self, path: str = "", *, journal: str = "", budget: int = BUDGET) -> None:
+        self.path = path
+        self.journal = journal
+        """The journal that has the frames of its turns."""
+        self._budget = budget
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._is_closed = False
+        self._contents = PackedContents()
+        self._last_files: dict[int, tuple[tuple[int, float], _Files]] = {}
+        """By folder, our last look and what it found."""
+        self._marks = ProcessMarks(path)
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether what it holds is there tomorrow."""
+        return bool(self.path)
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+            self._marks.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, and nobody writes between."""
+        with self._reading() as connection:
+            connection.execute("begin immediate")
+            try:
+                yield connection
+                connection.execute("commit")
+            except BaseException:
+                connection.rollback()
+                raise
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                yield self._connection or self._open()
+            except sqlite3.Error as error:
+                where = self.path or "the store for this process"
+                raise LocalMistake(f"what turns changed cannot be kept in {where}: {error}") from error
+
+    def _open(self) -> sqlite3.Connection:
+        if self._is_closed:
+            raise FileNotFoundError("the store is closed")
+        if self.path:
+            Path(self.path).parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | CAREFUL, 0o600))
+        connection = sqlite3.connect(
+            self.path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            version = connection.execute("pragma user_version").fetchone()[0]
+            if version not in (0, _VERSION):
+                raise LocalMistake(f"{self.path} was written by a newer Dragoman: update this one")
+            if not version:
+                connection.execute("pragma page_size = 2048")
+            connection.execute("pragma journal_mode = wal")
+            connection.execute("pragma synchronous = normal")
+            connection.execute("pragma secure_delete = on")
+            connection.executescript(f"{TABLE} {_TABLES} pragma user_version = {_VERSION};")
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        return connection
+
+    # Contents.
+
+    def keep(self, contents: Mapping[str, tuple[bytes, str | None]]) -> int:
+        """Keep contents by their digests, each packed against the digest that is named with it; the bytes
+        that are new.
+        """
+        with self._writing() as connection:
+            return self._contents.keep(connection, contents)
+
+    def missing(self, digests: Iterable[str]) -> set[str]:
+        """Those of which no content is kept."""
+        with self._reading() as connection:
+            return self._contents.missing(connection, digests)
+
+    def content(self, name: str) -> bytes:
+        """What is kept under a digest; FileNotFoundError if nothing is."""
+        with self._reading() as connection:
+            return self._contents.content(connection, bytes.fromhex(name))
+
+    # Looks.
+
+    def files(self, root: str) -> dict[str, tuple[SnapshotEntry, bytes | None, bool]]:
+        """What the last look found, with the system's records of it, and whether the content is kept."""
+        with self._reading() as connection:
+            rows = connection.execute(
+                "select path, kind, files.digest, files.size, mode, record, blobs.id is not null from files "
+                "join folders on folder = folders.id left join blobs on blobs.digest = files.digest "
+                "where root = ?",
+                (root,),
+            ).fetchall()
+        return {row[0]: (_entry(*row[1:5]), row[5], bool(row[6])) for row in rows}
+
+    def record_look(self, root: str, capture: Capture, *, turn: int | None = None, at: str = "") -> int:
+        """Add a look to the folder's line, and let a turn begin or end there; its number. A look is added
+        once. `StaleLook` if the folder's last look is younger than this one.
+        """
+        with self._writing() as connection:
+            folder = _folder_id(connection, root)
+            last = connection.execute(
+                "select id, time, is_whole from looks where folder = ? order by id desc limit 1", (folder,)
+            ).fetchone()
+            if capture.look is not None:
+                self._set_end(connection, folder, capture.look, turn, at)
+                return capture.look
+            if last is not None and last[1] > capture.began_at:
+                raise StaleLook
+            known = self._known_files(connection, folder, None if last is None else last[:2])
+            changes = list(_changes(known.entries, capture, is_sure=last is not None and bool(last[2])))
+            if last is not None and not changes and capture.is_complete and last[2] and not capture.unknown:
+                look: int = last[0]
+                connection.execute("update looks set time = ? where id = ?", (capture.began_at, look))
+            else:
+                cursor = connection.execute(
+                    "insert into looks (folder, time, is_whole) values (?, ?, ?)",
+                    (folder, capture.began_at, capture.is_complete),
+                )
+                look = int(cursor.lastrowid or 0)
+                connection.executemany(
+                    "insert into changes values (?, ?, ?, ?, ?, ?, ?, ?)",
+                    ((look, *change) for change in changes),
+                )
+            self._update_files(connection, folder, known, capture)
+            self._close_torn(connection, folder, look)
+            self._set_end(connection, folder, look, turn, at)
+        capture.look = look
+        files = _Files({**capture.entries}, capture.records)  # snapshots may adopt entries of others
+        if capture.is_complete:
+            self._last_files[folder] = (look, capture.began_at), files
+        else:
+            self._last_files.pop(folder, None)
+        return look
+
+    def _set_end(
+        self, connection: sqlite3.Connection, folder: int, look: int, turn: int | None, at: str
+    ) -> None:
+        if turn is None:
+            return
+        connection.execute("insert or ignore into spans values (?, ?, null, null, 0)", (turn, folder))
+        connection.execute(_SET_END[at], (look, turn, folder))
+
+    def _known_files(
+        self, connection: sqlite3.Connection, folder: int, last: tuple[int, float] | None
+    ) -> _Files:
+        """What the last look at a folder found; mostly it was ours."""
+        at, files = self._last_files.get(folder, (None, None))
+        if files is not None and at == last:
+            return files
+        rows = connection.execute(
+            "select path, kind, digest, size, mode, record from files where folder = ?", (folder,)
+        ).fetchall()
+        records = {row[0]: row[5] for row in rows if row[5] is not None}
+        return _Files({row[0]: _entry(*row[1:5]) for row in rows}, records)
+
+    def _update_files(
+        self, connection: sqlite3.Connection, folder: int, known: _Files, capture: Capture
+    ) -> None:
+        entries, records = known
+        rows = (
+            (folder, path, *_row_of(entry), capture.records.get(path))
+            for path, entry in capture.entries.items()
+            if entries.get(path) != entry or records.get(path) != capture.records.get(path)
+        )
+        connection.executemany("insert or replace into files values (?, ?, ?, ?, ?, ?, ?)", rows)
+        if capture.is_complete:
+            gone = ((folder, path) for path in entries.keys() - capture.entries.keys())
+            connection.executemany("delete from files where folder = ? and path = ?", gone)
+
+    def looks(self, root: str) -> list[Look]:
+        with self._reading() as connection:
+            rows = connection.execute(
+                "select looks.id, time, is_whole from looks join folders on folder = folders.id "
+                "where root = ? order by looks.id",
+                (root,),
+            )
+            return [Look(row[0], row[1], bool(row[2])) for row in rows]
+
+    def time_of(self, look: int) -> float:
+        """When a look began."""
+        with self._reading() as connection:
+            row = connection.execute("select time from looks where id = ?", (look,)).fetchone()
+            return 0.0 if row is None else float(row[0])
+
+    def changes(self, root: str) -> dict[int, dict[str, Change]]:
+        """By look and path."""
+        found: dict[int, dict[str, Change]] = {}
+        with self._reading() as connection:
+            rows = connection.execute(
+                "select look, path, kind, digest, size, mode, changed, is_sure from changes "
+                "join looks on look = looks.id join folders on folder = folders.id where root = ?",
+                (root,),
+            )
+            for look, path, kind, digest, size, mode, changed, is_sure in rows:
+                entry = None if kind is None else _entry(kind, digest, size, mode)
+                found.setdefault(look, {})[path] = Change(path, entry, changed, bool(is_sure))
+        return found
+
+    def tree(self, root: str, look: int) -> dict[str, SnapshotEntry]:
+        """All that was there at a look."""
+        entries: dict[str, SnapshotEntry] = {}
+        by_look = self.changes(root)
+        for number in sorted(number for number in by_look if number <= look):
+            for change in by_look[number].values():
+                entries.pop(change.path, None)
+                if change.entry is not None:
+                    entries[change.path] = change.entry
+        return entries
+
+    def roots(self) -> list[str]:
+        with self._reading() as connection:
+            return [row[0] for row in connection.execute("select root from folders")]
+
+    # Turns.
+
+    def begin_turn(
+        self,
+        session: str,
+        roots: Iterable[str] = (),
+        *,
+        kind: str = "turn",
+        stream: str = "",
+        agent: str = "",
+        prompt: str = "",
+    ) -> int:
+        """A turn begins, as the next of its session. Its looks name it."""
+        with self._writing() as connection:
+            number = connection.execute(
+                "select coalesce(max(number), 0) + 1 from turns where session = ? and kind = ?",
+                (session, kind),
+            ).fetchone()[0]
+            connection.execute("insert or ignore into journals (path) values (?)", (self.journal,))
+            journal = connection.execute(
+                "select id from journals where path = ?", (self.journal,)
+            ).fetchone()[0]
+            values = (session, number, kind, journal, stream, agent, prompt[:PROMPT_LENGTH], time.time())
+            cursor = connection.execute(
+                "insert into turns (session, number, kind, journal, stream, agent, prompt, time, mark) "
+                "values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*values, self._marks.own()),
+            )
+            turn = int(cursor.lastrowid or 0)
+            for root in dict.fromkeys(map(os.path.realpath, roots)):
+                folder = _folder_id(connection, root)
+                connection.execute("insert into spans values (?, ?, null, null, 0)", (turn, folder))
+            return turn
+
+    def end_turn(self, turn: int) -> None:
+        """It runs no more; without a look after it, the next one closes it as torn."""
+        with self._writing() as connection:
+            connection.execute("update turns set mark = '' where id = ?", (turn,))
+
+    def turns(self, root: str | None = None, *, session: str | None = None) -> list[Turn]:
+        """Of a folder, of a session, or all, the oldest first."""
+        with self._reading() as connection:
+            rows = connection.execute(
+                "select turns.id, session, number, turns.kind, journals.path, stream, agent, prompt, time, "
+                "first, last, is_torn from turns join journals on journal = journals.id "
+                "join spans on turn = turns.id join folders on folder = folders.id "
+                "where (root = :root or :root is null) and (session = :session or :session is null) "
+                "order by turns.id",
+                {"root": root, "session": session},
+            )
+            return [Turn._make(row) for row in rows]
+
+    def is_busy(self, root: str) -> bool:
+        """Whether a turn runs in a folder."""
+        with self._reading() as connection:
+            rows = connection.execute(
+                "select mark from spans join turns on turn = turns.id join folders on folder = folders.id "
+                "where root = ? and last is null",
+                (root,),
+            ).fetchall()
+        return any(self._marks.is_alive(row[0]) for row in rows)
+
+    def _close_torn(self, connection: sqlite3.Connection, folder: int, look: int) -> None:
+        rows = connection.execute(
+            "select turn, mark from spans join turns on turn = turns.id where folder = ? and last is null",
+            (folder,),
+        ).fetchall()
+        for turn, mark in rows:
+            if not self._marks.is_alive(mark):
+                connection.execute(
+                    "update spans set last = ?, is_torn = 1 where turn = ? and folder = ?",
+                    (look, turn, folder),
+                )
+
+    # What is not needed any more.
+
+    def forget(self, streams: Collection[str]) -> None:
+        """Erase the turns of these streams, the looks that only they asked for, and what only these held."""
+        if os.path.exists(self.path):
+            with self._writing() as connection:
+                connection.execute("create temp table if not exists forgotten (name text primary key)")
+                connection.execute("delete from forgotten")
+                connection.executemany(
+                    "insert or ignore into forgotten values (?)", ((name,) for name in streams)
+                )
+                turns = connection.execute("select id from turns where stream in forgotten").fetchall()
+                erase_turns(connection, self._contents, turns)
+            self._shrink()
+
+    def keep_within_budget(self) -> None:
+        """Erase the oldest half of all turns as long as the store is too large."""
+        while self.path and self._size() > self._budget:
+            with self._writing() as connection:
+                turns = connection.execute("select id from turns order by id").fetchall()
+                if not turns:
+                    return
+                erase_turns(connection, self._contents, turns[: (len(turns) + 1) // 2])
+            self._shrink()
+
+    def _size(self) -> int:
+        with self._reading() as connection:
+            pages, size = (
+                connection.execute(f"pragma {name}").fetchone()[0] for name in ("page_count", "page_size")
+            )
+            return int(pages * size)
+
+    def _shrink(self) -> None:
+        with self._reading() as connection:
+            connection.execute("vacuum")
+            connection.execute("pragma wal_checkpoint(truncate)")
+
+
+def _folder_id(connection: sqlite3.Connection, root: str) -> int:
+    connection.execute("insert or ignore into folders (root) values (?)", (root,))
+    return int(connection.execute("select id from folders where root = ?", (root,)).fetchone()[0])
+
+
+def _changes(
+    known: Mapping[str, SnapshotEntry], capture: Capture, *, is_sure: bool
+) -> Iterator[tuple[object, ...]]:
+    """Rows of what is different, without the look. It is sure if the look before it saw everything."""
+    for path, entry in capture.entries.items():
+        before = known.get(path)
+        if before is not entry and (before is None or before[:2] != entry[:2] or before.mode != entry.mode):
+            yield path, *_row_of(entry), capture.changed_at.get(path), is_sure
+    if capture.is_complete:
+        for path in known.keys() - capture.entries.keys():
+            # One that changed as the turn began is seen with its next look.
+            yield path, None, None, None, None, None, is_sure and path not in capture.unknown
+
+
+def _row_of(entry: SnapshotEntry) -> tuple[object, ...]:
+    """As it is stored: a digest takes half the room in bytes."""
+    return (entry.kind, bytes.fromhex(entry.digest) if entry.is_kept else entry.digest, *entry[2:])
+
+
+def _entry(kind: Kind, digest: bytes | str, size: int, mode: int | None) -> SnapshotEntry:
+    return SnapshotEntry(kind, digest.hex() if isinstance(digest, bytes) else digest, size, mode)

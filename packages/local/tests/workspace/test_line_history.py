@@ -1,0 +1,117 @@
+"""Whose a line is, through turns, people, formatters, branches, deaths and sessions side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman_local.workspace.snapshots import take_snapshot
+from tests.workspace.remembered_folder import RememberedFolder
+
+MADE = [f"def made_{n}(left, right):\n    total_{n} = left + right\n    return total_{n}\n" for n in range(4)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RememberedFolder:
+    return RememberedFolder(tmp_path)
+
+
+async def test_what_nobody_saw_is_unknown(folder: RememberedFolder) -> None:
+    folder.write({"a.py": "was there\n"})
+    await folder.turn("one", {"a.py": "was there\nmade = 1\n"})
+    folder.write({"a.py": "was there\nmade = 1\ntyped = 2\n"})
+    assert await folder.blame("a.py") == ["unknown", "one 1", "person"]
+    await folder.turn("two", {"a.py": "was there\nmade = 1\ntyped = 2\nkilled = 3\n"}, is_killed=True)
+    folder.write({"a.py": "was there\nmade = 1\ntyped = 2\nkilled = 3\ntyped = 4\n"})
+    assert await folder.blame("a.py") == ["unknown", "one 1", "person", "unknown", "unknown"]
+    folder.write({"a.py": "was there\nmade = 1\ntyped = 2\nkilled = 3\ntyped = 4\ntyped = 5\n"})
+    assert (await folder.blame("a.py"))[-1] == "person"
+
+
+async def test_turns_of_several_sessions_share_one_line_of_looks(folder: RememberedFolder) -> None:
+    await folder.turn("one", {"a.py": "first = 1\n"})
+    await folder.turn("two", {"a.py": "first = 1\nsecond = 2\n"})
+    await folder.turn("one", {"a.py": "zeroth = 0\nfirst = 1\nsecond = 2\n"})
+    assert await folder.blame("a.py") == ["one 2", "one 1", "two 1"]
+
+
+async def test_a_turn_that_changes_nothing_takes_no_line(folder: RememberedFolder) -> None:
+    await folder.turn("one", {"a.py": "made = 1\n"})
+    await folder.turn("two", {})
+    folder.write({"a.py": "made = 1\ntyped = 2\n"})
+    assert await folder.blame("a.py") == ["one 1", "person"]
+
+
+async def test_a_line_beside_its_like_is_a_persons_if_it_may_be(folder: RememberedFolder) -> None:
+    await folder.turn("one", {"a.py": "begin = 1\nagain()\n"})
+    folder.write({"a.py": "begin = 1\nagain()\nagain()\n"})
+    assert await folder.blame("a.py") == ["one 1", "person", "person"]
+
+
+async def test_a_formatted_and_moved_line_is_its_authors(folder: RememberedFolder) -> None:
+    await folder.turn("one", {"a.py": "".join(MADE[:2]), "z.py": "other = 1\n"})
+    await folder.turn("two", {"a.py": "".join(MADE)})
+    folder.write({"a.py": MADE[0], "z.py": "other = 1\n" + "".join(MADE[1:])})
+    assert await folder.blame("z.py") == ["one 1"] * 4 + ["two 1"] * 6
+    formatted = MADE[3].replace("left, right", "\n    left,\n    right,\n").replace("+", " + ")
+    folder.write({"z.py": "other = 1\n" + "".join(MADE[1:3]) + formatted})
+    assert await folder.blame("z.py") == ["one 1"] * 4 + ["two 1"] * 9
+    folder.write({"z.py": None, "renamed.py": "other = 1\n" + "".join(MADE[1:3]) + formatted})
+    assert await folder.blame("renamed.py") == ["one 1"] * 4 + ["two 1"] * 9
+
+
+async def test_a_part_of_a_line_makes_its_last_writer_the_author(folder: RememberedFolder) -> None:
+    await folder.turn("one", {"a.py": "value = compute(1, 2)\nother = 2\n"})
+    folder.write({"a.py": "value = compute(1)\nother = 2\n"})
+    assert await folder.blame("a.py") == ["person", "one 1"]
+    await folder.turn("two", {"a.py": "value = compute(1)\nother = 3\n"})
+    assert await folder.blame("a.py") == ["person", "two 1"]
+
+
+async def test_what_comes_back_is_its_authors_but_a_turns_own_if_a_turn_writes_it(
+    folder: RememberedFolder,
+) -> None:
+    folder.write({"a.py": "was = 0\n"})
+    await folder.turn("one", {"a.py": "was = 0\nmade = 1\n"})
+    folder.write({"a.py": "was = 0\n"})
+    assert await folder.blame("a.py") == ["unknown"]
+    folder.write({"a.py": "was = 0\nmade = 1\ntyped = 2\n"})
+    assert await folder.blame("a.py") == ["unknown", "one 1", "person"]
+    folder.write({"a.py": "was = 0\n"})
+    await folder.turn("two", {"a.py": "was = 0\nmade = 1\n"})
+    assert await folder.blame("a.py") == ["unknown", "two 1"]
+
+
+async def test_short_lines_in_a_persons_own_code_are_not_an_agents(folder: RememberedFolder) -> None:
+    await folder.turn("one", {"a.py": "def make():\n    work(1)\n    return x\n    more(1)\nend = 1\n"})
+    folder.write({"a.py": "def mine():\n    own(2)\n    return x\n    others(2)\nend = 1\n"})
+    assert await folder.blame("a.py") == ["person"] * 4 + ["one 1"]
+
+
+async def test_what_turns_wrote_side_by_side_is_unknown_unless_one_of_them_said_so(
+    folder: RememberedFolder,
+) -> None:
+    await folder.look()
+    root, store = str(folder.root), folder.store
+    turns = [store.begin_turn(name, [root], stream=name) for name in ("one", "two")]
+    async with await take_snapshot([root], store=store) as before:
+        for turn in turns:
+            await before.record(turn, "begin")
+        folder.write({"a.py": "whose = 1\n"})
+        async with await before.retake() as after:
+            for turn in turns:
+                await after.record(turn, "end")
+    assert await folder.blame("a.py") == ["unknown"]
+
+
+async def test_a_turn_in_a_folder_around_this_one_makes_its_changes_unknown(tmp_path: Path) -> None:
+    folder = RememberedFolder(tmp_path)
+    await folder.turn("one", {"a.py": "made = 1\n", "below/b.py": "made = 1\n"})
+    inner = RememberedFolder(tmp_path)
+    inner.root = folder.root / "below"
+    inner.store.close()
+    inner.store = folder.store
+    await inner.turn("two", {"b.py": "made = 1\nmade = 2\n"})
+    assert await folder.blame("below/b.py") == ["one 1", "unknown"]
+    assert await inner.blame("b.py") == ["unknown", "two 1"]

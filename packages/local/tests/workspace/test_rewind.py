@@ -1,0 +1,124 @@
+"""The way back to before a turn, and forth again: byte for byte, and over nobody's work."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from dragoman_local.workspace.rewind import plan_rewind
+from tests.workspace.remembered_folder import RememberedFolder
+from tests.workspace.turns import commit_all, git, picture, records
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RememberedFolder:
+    folder = RememberedFolder(tmp_path)
+    folder.write({"a.txt": "was\n", "sub/b.txt": "was\n"})
+    commit_all(folder.root)
+    return folder
+
+
+async def go(folder: RememberedFolder, look: int, *, is_undo: bool = False) -> list[str]:
+    """Go there; the files that a person had changed."""
+    plan = await plan_rewind(folder.store, str(folder.root), look)
+    try:
+        persons = [step.path for step in plan.steps if step.is_persons]
+        assert await plan.carry_out("one", is_undo=is_undo) == []
+    finally:
+        await plan.aclose()
+    return persons
+
+
+def pictures(folder: RememberedFolder) -> dict[str, tuple[int, bytes]]:
+    return {path: entry for path, entry in picture(folder.root).items() if "/.git/" not in path}
+
+
+async def test_a_rewind_touches_nothing_of_git(folder: RememberedFolder) -> None:
+    before = pictures(folder)
+    await folder.turn("one", {"a.txt": "made\n", "new/c.txt": "made\n", "sub/b.txt": None})
+    git(folder.root, "add", "-A")
+    after, repository = pictures(folder), records(folder.root / ".git")
+    first = folder.store.turns()[0].first
+    assert first is not None
+    assert await go(folder, first) == []
+    assert pictures(folder) == before
+    rewind = folder.store.turns()[-1]
+    assert rewind.kind == "rewind"
+    assert rewind.first is not None
+    assert await go(folder, rewind.first, is_undo=True) == []
+    assert pictures(folder) == after
+    assert records(folder.root / ".git") == repository
+    assert await folder.blame("a.txt") == ["one 1"]
+
+
+async def test_a_persons_change_since_is_named(folder: RememberedFolder) -> None:
+    await folder.turn("one", {"a.txt": "made\n"})
+    folder.write({"a.txt": "made\ntyped\n", "own.txt": "typed\n"})
+    first = folder.store.turns()[0].first
+    assert first is not None
+    plan = await plan_rewind(folder.store, str(folder.root), first)
+    assert [(step.path, step.act, step.is_persons) for step in plan.steps] == [
+        ("own.txt", "remove", True),
+        ("a.txt", "change", True),
+    ]
+    await plan.aclose()
+
+
+async def test_secret_ignored_and_large_files_stay_as_they_are(folder: RememberedFolder) -> None:
+    folder.write({".gitignore": "*.log\n", ".env": "A=1\n", "run.log": "1\n"})
+    await folder.turn("one", {"a.txt": "made\n", ".env": "A=2\n", "run.log": "2\n", "x.pem": "new\n"})
+    first = folder.store.turns()[0].first
+    assert first is not None
+    plan = await plan_rewind(folder.store, str(folder.root), first)
+    assert [step.path for step in plan.steps] == ["a.txt"]
+    assert plan.left == [".env", "run.log", "x.pem"]
+    await plan.carry_out("one", is_undo=False)
+    await plan.aclose()
+    assert (folder.root / ".env").read_text() == "A=2\n"
+
+
+async def test_random_ways_back_and_forth_are_exact_modes_and_links_too(
+    folder: RememberedFolder, tmp_path: Path
+) -> None:
+    chance = random.Random(11)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "canary").write_text("sings")
+    states: list[tuple[int, dict[str, tuple[int, bytes]]]] = []
+
+    def work() -> None:
+        for _ in range(3):
+            path = folder.root / chance.choice(["a.txt", "sub/b.txt", "trap", "x/y.txt", "run.sh"])
+            if path.is_symlink() or path.is_file():
+                path.unlink()
+            if path.parent.is_symlink() or path.parent.is_file():
+                path.parent.unlink()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                continue
+            if chance.random() < 0.3:
+                path.symlink_to(chance.choice([outside, outside / "canary"]))
+            else:
+                path.write_bytes(chance.randbytes(50))
+                path.chmod(chance.choice([0o600, 0o644, 0o755]))
+
+    for _ in range(8):
+        await folder.look()
+        now = pictures(folder)
+        turn = await folder.turn("one", {}, work=work)
+        first = next(found.first for found in folder.store.turns() if found.id == turn)
+        assert first is not None
+        states.append((first, now))
+    for _ in range(12):
+        look, wanted = chance.choice(states)
+        there = pictures(folder)
+        await go(folder, look)
+        assert pictures(folder) == wanted
+        if chance.random() < 0.5:
+            back = folder.store.turns()[-1].first
+            assert back is not None
+            await go(folder, back, is_undo=True)
+            assert pictures(folder) == there
+    assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("canary", "sings")]

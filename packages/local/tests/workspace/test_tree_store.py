@@ -1,0 +1,184 @@
+"""The store of trees: what it keeps, how small, for whom, and that nothing is left of what is forgotten."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import LocalMistake
+from dragoman_local.workspace.packed_contents import MOST_LINKS
+from dragoman_local.workspace.snapshot_entries import content_digest
+from dragoman_local.workspace.snapshots import take_snapshot
+from dragoman_local.workspace.tree_store import TreeStore, store_beside
+from tests.workspace.remembered_folder import RememberedFolder
+from tests.workspace.turns import commit_all
+
+
+def test_contents_come_back_and_versions_cost_little(tmp_path: Path) -> None:
+    store, chance = TreeStore(str(tmp_path / "memory.db")), random.Random(7)
+    lines = [chance.randbytes(30).hex().encode() for _ in range(300)]
+    versions: dict[str, bytes] = {}
+    base: str | None = None
+    for number in range(2 * MOST_LINKS):
+        lines[chance.randrange(300)] = b"changed %d" % number
+        data = b"\n".join(lines)
+        digest = content_digest(data)
+        versions[digest] = data
+        assert store.keep({digest: (data, base)}) == len(data)
+        assert store.keep({digest: (data, base)}) == 0
+        base = digest
+    store.close()
+    again = TreeStore(str(tmp_path / "memory.db"))
+    assert all(again.content(digest) == data for digest, data in versions.items())
+    assert again.missing([*versions, "00"]) == {"00"}
+    again.close()
+    assert (tmp_path / "memory.db").stat().st_size < len(versions) * 1000
+    assert stat.S_IMODE((tmp_path / "memory.db").stat().st_mode) == 0o600
+
+
+async def test_a_second_process_reads_only_what_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RememberedFolder(tmp_path)
+    folder.write({"old.txt": "old\n", "new.txt": "new\n"})
+    os.utime(folder.root, (0, 0))
+    monkeypatch.setattr("dragoman_local.workspace.folder_snapshot.TICK", -(10**12))  # dates are old at once
+    await folder.look()
+    folder.write({"new.txt": "newer\n"})
+    read: list[str] = []
+    from dragoman_local.workspace import folder_snapshot
+
+    content_at = folder_snapshot.content_at
+
+    def counting(name: str, *, folder: int) -> bytes:
+        read.append(name)
+        return content_at(name, folder=folder)
+
+    monkeypatch.setattr(folder_snapshot, "content_at", counting)
+    await folder.look()
+    assert read == ["new.txt"]
+    assert [sorted(changes) for changes in folder.store.changes(str(folder.root)).values()] == [
+        ["new.txt", "old.txt"],
+        ["new.txt"],
+    ]
+
+
+async def test_secret_files_are_kept_as_digests_alone(tmp_path: Path) -> None:
+    folder = RememberedFolder(tmp_path)
+    folder.write({".gitignore": "*.log\n", "a.py": "plain_content\n"})
+    commit_all(folder.root)
+    secret, ignored = "PASSWORD=hunter2heron\n" * 9, "ignored_content\n" * 9
+    await folder.turn(
+        "one", {".env": secret, "key.pem": secret, "run.log": ignored, "a.py": "made_content\n"}
+    )
+    entries = folder.store.tree(str(folder.root), folder.store.looks(str(folder.root))[-1].id)
+    assert {"a.py", ".env", "key.pem", "run.log"} <= entries.keys()
+    private = {name for name in entries if folder.store.missing([entries[name].digest])}
+    assert private == {".env", "key.pem", "run.log"}
+    async with await take_snapshot([str(folder.root)], store=folder.store) as before:
+        folder.write({".env": "PORT=1\n"})
+        changes = await before.compare()
+        await changes.revert(str(folder.root / ".env"))  # as long as the process that saw it
+    assert (folder.root / ".env").read_text() == secret
+
+
+async def test_what_is_forgotten_is_gone_from_the_disk(tmp_path: Path) -> None:
+    folder = RememberedFolder(tmp_path)
+    folder.write({"a.txt": "person_content\n"})
+    await folder.turn("one", {"a.txt": "person_content\nfirst_secret_text\n"})
+    await folder.turn("two", {"a.txt": "person_content\nsecond_text\n"})
+    assert len(folder.store.turns()) == 2
+    digests = {
+        change.entry.digest
+        for changes in folder.store.changes(str(folder.root)).values()
+        for change in changes.values()
+        if change.entry is not None
+    }
+    assert len(digests) == 3
+    folder.store.forget(["one"])
+    assert [turn.session for turn in folder.store.turns()] == ["two"]
+    # What the other session saw before its turn is its own; what it did is still known.
+    assert await folder.blame("a.txt") == ["unknown", "two 1"]
+    folder.store.forget(["two"])
+    assert folder.store.missing(digests) == digests
+    assert folder.store.roots() == []
+    folder.store.close()
+    assert os.path.getsize(tmp_path / "memory.db") < 64 * 1024
+
+
+async def test_what_others_are_packed_against_may_be_forgotten(tmp_path: Path) -> None:
+    folder = RememberedFolder(tmp_path)
+    text = "".join(f"line {number} of a long text\n" for number in range(200))
+    await folder.turn("one", {"a.txt": text})
+    await folder.turn("two", {"a.txt": text + "more\n"})
+    folder.store.forget(["one"])
+    entry = folder.store.tree(str(folder.root), folder.store.looks(str(folder.root))[-1].id)["a.txt"]
+    assert folder.store.content(entry.digest).decode() == text + "more\n"
+
+
+async def test_a_store_above_its_budget_forgets_the_older_turns(tmp_path: Path) -> None:
+    folder = RememberedFolder(tmp_path)
+    folder.store = TreeStore(str(tmp_path / "memory.db"), budget=200_000)
+    for number in range(8):
+        await folder.turn(f"s{number}", {"a.bin": os.urandom(30_000).hex()})
+    sessions = [turn.session for turn in folder.store.turns()]
+    assert sessions[-1] == "s7"
+    assert "s0" not in sessions
+    assert os.path.getsize(tmp_path / "memory.db") <= 250_000
+    assert (await folder.blame("a.bin")) == ["s7 1"]
+
+
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+from tests.workspace.remembered_folder import RememberedFolder
+async def main():
+    folder = RememberedFolder(Path(sys.argv[1]))
+    for number in range(10_000):
+        await folder.turn("killed", {f"{number % 5}.txt": f"content {number}\\n" * 500})
+        print(number, flush=True)
+asyncio.run(main())
+"""
+
+
+async def test_a_killed_process_leaves_whole_looks_and_a_turn_that_is_torn(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, cwd=Path(__file__).parents[4]
+    )
+    assert process.stdout is not None
+    for _ in range(5):
+        process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    folder = RememberedFolder(tmp_path)
+    root, store = str(folder.root), folder.store
+    await folder.look()
+    for changes in store.changes(root).values():
+        for change in changes.values():
+            assert change.entry is not None
+            assert store.content(change.entry.digest).startswith(b"content ")
+    turns = store.turns()
+    assert len(turns) >= 5
+    assert all(turn.last is not None for turn in turns)
+    assert not any(turn.is_torn for turn in turns[:-1])
+    assert not store.is_busy(root)
+    store.begin_turn("next", [root])
+    assert len(list(tmp_path.glob("memory.db-open-*"))) == 1  # its own
+    store.close()
+    assert not list(tmp_path.glob("memory.db-open-*"))
+
+
+def test_a_store_that_is_none_says_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "memory.db").write_text("no database, but text " * 100)
+    store = store_beside(tmp_path / "history.db")
+    with pytest.raises(LocalMistake, match="cannot be kept"):
+        store.roots()
+    store.close()
