@@ -197,6 +197,46 @@ exit status: 0 all are erased · 1 some are kept, and the text says why · 2 wro
         options="recordings",
     ),
     CommandRow(
+        name="blame",
+        group="talk to agents",
+        help="who wrote each line of a file, and after which prompt",
+        description="Say of each line of a file in which turn it was written, after which prompt, by whom.",
+        run="dragoman_app.cli.blame:run",
+        options="recordings",
+        examples="""\
+examples:
+  dragoman blame src/app.py                    every line: the agent and turn, a person, or unknown
+  dragoman blame src/app.py:12,20              only these lines
+  dragoman blame src/app.py --json             with prompts, tool calls and approvals
+
+A line that was only moved or formatted stays its author's. What nobody saw being written is `unknown`.
+`dragoman help memory` says how this is known, and what is kept.
+
+exit status: 0 answered · 1 nothing is known of the file · 2 wrong command line
+""",
+    ),
+    CommandRow(
+        name="rewind",
+        group="talk to agents",
+        help="put the files of a folder back to how they were before a turn",
+        description="Put the files of a folder back to how they were before a turn. Shows what changes.",
+        run="dragoman_app.cli.rewind:run",
+        options="recordings",
+        examples="""\
+examples:
+  dragoman rewind --to 3 --dry-run             what would change, if turn 3 and all after it had not been
+  dragoman rewind --to 3                       put the files back to how they were before turn 3
+  dragoman rewind SESSION --to 1               before the first turn of that session
+  dragoman rewind --undo                       take the last rewind in this folder back
+
+Turns are counted from 1, as `dragoman blame` counts them: `--to 3` is the state before turn 3, which is what
+turn 2 and you had left. Files that a person changed since are not put back without --force. Secret and
+ignored files stay as they are. Neither the index nor a branch of git is touched.
+
+exit status: 0 done, or shown · 1 refused, or not all could be put back · 2 wrong command line
+""",
+    ),
+    CommandRow(
         name="inbox",
         group="talk to agents",
         help="what agents at a hub are waiting for",

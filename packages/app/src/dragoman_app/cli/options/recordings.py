@@ -86,6 +86,36 @@ def _add_journal(parser: argparse.ArgumentParser, *, default: object = argparse.
     parser.add_argument("--journal", metavar="PATH", help=text, default=default)
 
 
+def add_blame(parser: Parser) -> None:
+    parser.add_argument("file", metavar="FILE", help="or FILE:LINE, or FILE:FIRST,LAST")
+    parser.add_argument("--lines", metavar="A,B", help="only these lines, counted from 1")
+    parser.add_argument(
+        "--folder", metavar="DIR", help="the folder of the sessions; FILE is looked for there"
+    )
+    _add_journal(parser, default=None)
+    forms = parser.add_mutually_exclusive_group()
+    add_json(forms)
+    forms.add_argument("--porcelain", action="store_true", help="as git's, for programs that read that")
+
+
+def add_rewind(parser: Parser) -> None:
+    parser.add_argument(
+        "session", metavar="SESSION", nargs="?", help="an id, or a clear part of it; the last one here"
+    )
+    parser.add_argument(
+        "--to",
+        metavar="TURN",
+        type=int,
+        help="the state before this turn, counted from 1: `--to 3` is what turn 2 left",
+    )
+    parser.add_argument("--undo", action="store_true", help="take the last rewind in this folder back")
+    parser.add_argument("--folder", metavar="DIR", help="the folder of the session, if it is not this one")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+    parser.add_argument("--force", action="store_true", help="also over what a person wrote since")
+    _add_journal(parser, default=None)
+    add_json(parser)
+
+
 def add_tap(parser: Parser) -> None:
     parser.add_argument("--record", metavar="FILE", help="where to write; it must not exist yet")
     parser.add_argument("--folder", metavar="DIR", help="where recordings go that are not named")

@@ -1,0 +1,130 @@
+"""The store of trees, asked about one folder: how it is now, and who wrote the lines of its files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from dragoman_app.apps.console import CommandFailed
+from dragoman_app.apps.turn_facts import By, FactsReader
+from dragoman_local.journal.history import history_path
+from dragoman_local.workspace.line_history import LineHistory, Origin
+from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
+from dragoman_local.workspace.text import lines_of
+from dragoman_local.workspace.tree_store import TreeStore, Turn, store_beside
+
+
+class BlamedLine(Struct, frozen=True, kw_only=True):
+    """Whose a line is."""
+
+    line: int
+    by: By
+    session: str | None = None
+    turn: int | None = None
+    prompt: str | None = None
+    agent: str | None = None
+    tool_call: str | None = None
+    approved_by: str | None = None
+
+
+@contextmanager
+def open_store(journal: str | None) -> Iterator[TreeStore]:
+    """The store beside a journal. Raises `CommandFailed` if there is none."""
+    store = store_beside(journal or history_path())
+    if not os.path.exists(store.path):
+        raise CommandFailed(
+            f"no turn is remembered yet: {store.path} does not exist",
+            "run a turn with `dragoman run`, `dragoman chat` or the hub",
+        )
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def root_of(store: TreeStore, path: str) -> str:
+    """The remembered folder that a path is in: of several, the one that saw it change most often."""
+    whole = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    roots = [root for root in store.roots() if whole == root or whole.startswith(f"{root}/")]
+    if not roots:
+        raise CommandFailed(
+            f"no turn ran in the folder of {path}, so nothing is known of it",
+            "name the folder of the session with --folder, or another journal with --journal",
+        )
+    return max(roots, key=lambda root: (_count(store, root, os.path.relpath(whole, root)), len(root)))
+
+
+def _count(store: TreeStore, root: str, path: str) -> int:
+    return sum(path in changes for changes in store.changes(root).values())
+
+
+async def look_now(store: TreeStore, root: str) -> Snapshot:
+    """The folder as it is, as one more look of its line."""
+    snapshot = await take_snapshot([root], store=store)
+    await snapshot.record(None, "now")
+    return snapshot
+
+
+class FolderMemory:
+    """Who wrote the lines of files in one folder, as they were at its last look."""
+
+    def __init__(self, store: TreeStore, root: str) -> None:
+        self.root = root
+        self.turns = [turn for turn in store.turns(root) if turn.kind == "turn"]
+        ends = {turn.id: store.time_of(turn.last) for turn in self.turns if turn.last is not None}
+        self.facts = FactsReader(root, ends)
+        self._history = LineHistory(store, root, choose=self.facts.choose)
+
+    async def origins(self, path: str) -> list[tuple[str, Origin]] | None:
+        """Of a file by its path in the folder; None if it is not kept as text."""
+        await self.facts.read(self._history.side_by_side())
+        found = await asyncio.to_thread(self._history.origins, path)
+        turns = {origin.turn.id: origin.turn for _, origin in found or () if origin.turn is not None}
+        await self.facts.read(list(turns.values()))
+        return found
+
+    async def blame(self, path: str) -> list[BlamedLine]:
+        """An empty line is of whoever wrote the line below it."""
+        found = await self.origins(path)
+        if found is None:
+            count = len(await asyncio.to_thread(read_text, Path(self.root, path)))
+            return [BlamedLine(line=number, by="unknown") for number in range(1, count + 1)]
+        lines: list[BlamedLine] = []
+        below: Origin | None = None
+        for number in range(len(found), 0, -1):
+            text, origin = found[number - 1]
+            below = below if below is not None and not text.strip() else origin
+            lines.append(self._line(number, below))
+        return lines[::-1]
+
+    def _line(self, number: int, origin: Origin) -> BlamedLine:
+        by, call = self.facts.who(origin)
+        turn: Turn | None = origin.turn
+        if turn is None:
+            return BlamedLine(line=number, by=by)
+        return BlamedLine(
+            line=number,
+            by=by,
+            session=turn.session,
+            turn=turn.number,
+            prompt=turn.prompt,
+            agent=turn.agent,
+            tool_call=call,
+            approved_by=None if call is None else self.facts.of(turn).approvals.get(call),
+        )
+
+
+def read_text(path: Path) -> list[str]:
+    """The lines of a file; none of what is no text."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CommandFailed(f"{path} cannot be read: {error.strerror}", "name a file that is there") from None
+    return (
+        [] if b"\0" in data else [line.removesuffix("\n") for line in lines_of(data.decode(errors="replace"))]
+    )

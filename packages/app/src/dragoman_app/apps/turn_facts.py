@@ -1,0 +1,259 @@
+"""What an agent did in a turn, as the journal has it: files that it named, what it wrote, which commands ran.
+
+The store of trees says that a turn ran while a file changed. That the agent changed it is known if it
+announced so: by a tool call with a diff, or with the file as the place of an edit, or by a write through us.
+A command changed it if one ran when the system says that the file was changed. Of the rest only the turn is
+known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from dragoman.decoders import decode_json
+from dragoman.errors import DragomanError
+from dragoman_local.journal import open_journal
+from dragoman_local.workspace.line_history import Origin
+from dragoman_local.workspace.tree_store import Change, Turn
+
+SLACK = 0.5
+"""Seconds that the announcement of a command may come to us after its first effect."""
+
+AFTER = 0.05
+"""Seconds by which clocks of files and of processes differ."""
+
+_WRITING = frozenset({"edit", "delete", "move"})
+
+By = Literal["agent", "person", "command", "unknown"]
+
+
+class TurnFacts:
+    """One turn. Feed it the frames of its stream in their order."""
+
+    def __init__(self, root: str) -> None:
+        self.approvals: dict[str, str] = {}
+        """By tool call, what was answered when its agent asked."""
+        self.thoughts: list[str] = []
+        self._root = root
+        self._lines: dict[str, dict[str, tuple[str, float]]] = {}
+        """By path and line that a diff adds, the last tool call with it, and when it was first told of."""
+        self._writes: dict[str, dict[str, float]] = {}
+        """By path and line, when a write through us first had it."""
+        self._named: dict[str, str] = {}  # by path, the last tool call that names it
+        self._kinds: dict[str, str] = {}
+        self._commands: dict[str, list[float]] = {}  # by tool call or terminal: begin, and end if it has one
+        self._terminal_calls: dict[str, str] = {}
+        self._questions: dict[str, tuple[str, Mapping[str, Any]]] = {}  # requests without an answer
+        self._times = [0.0, 0.0]  # of the last frame, and of the one before it that came at another time
+
+    def feed(self, direction: str, time: float, frame: Mapping[str, Any]) -> None:
+        params = frame.get("params")
+        params = params if isinstance(params, dict) else {}
+        match frame.get("method"):
+            case "session/update":
+                update = params.get("update")
+                if isinstance(update, dict):
+                    self._see_update(update, time)
+            case "fs/write_text_file":
+                self._see_write(params, time)
+            case ("terminal/create" | "terminal/wait_for_exit" | "session/request_permission") as method:
+                self._questions[str(frame.get("id"))] = (method, params)
+                if method == "terminal/create":
+                    self._commands[f"request {frame.get('id')}"] = [self._begin(time)]
+            case "terminal/release" | "terminal/kill":
+                self._end(f"terminal {params.get('terminalId')}", time)
+            case None:
+                self._see_answer(frame, time)
+        if time > self._times[0] + 0.001:
+            self._times = [time, self._times[0]]
+
+    def _begin(self, time: float) -> float:
+        """When a command may have begun that is announced now: not before what was heard before it."""
+        before = self._times[1] if time <= self._times[0] + 0.001 else self._times[0]
+        return max(before, time - SLACK)
+
+    def _end(self, name: str, time: float) -> None:
+        span = self._commands.get(name)
+        if span is not None and len(span) == 1:
+            span.append(time)
+
+    def _see_update(self, update: Mapping[str, Any], time: float) -> None:
+        if update.get("sessionUpdate") == "agent_thought_chunk":
+            content = update.get("content")
+            self.thoughts.append(str(content.get("text", "")) if isinstance(content, dict) else "")
+        if update.get("sessionUpdate") not in ("tool_call", "tool_call_update"):
+            return
+        call, status = str(update.get("toolCallId")), update.get("status")
+        kind = self._kinds.setdefault(call, str(update.get("kind", "other")))
+        if kind == "execute":
+            self._commands.setdefault(call, [self._begin(time)])
+            if status in ("completed", "failed"):
+                self._end(call, time)
+        if status == "failed":
+            return
+        for part in _objects(update.get("content")):
+            if part.get("type") == "diff":
+                self._see_diff(part, call, time)
+            elif part.get("type") == "terminal":
+                self._terminal_calls[f"terminal {part.get('terminalId')}"] = call
+        if kind in _WRITING:
+            for place in _objects(update.get("locations")):
+                self._named[self._relative(place.get("path"))] = call
+
+    def _see_answer(self, frame: Mapping[str, Any], time: float) -> None:
+        method, params = self._questions.pop(str(frame.get("id")), ("", {}))
+        result = frame.get("result")
+        result = result if isinstance(result, dict) else {}
+        if method == "terminal/create":
+            span = self._commands.pop(f"request {frame.get('id')}", None)
+            if span is not None and "terminalId" in result:
+                self._commands[f"terminal {result['terminalId']}"] = span
+        elif method == "terminal/wait_for_exit":
+            self._end(f"terminal {params.get('terminalId')}", time)
+        elif method == "session/request_permission":
+            call, outcome = params.get("toolCall"), result.get("outcome")
+            chosen = outcome.get("optionId") if isinstance(outcome, dict) else None
+            for option in _objects(params.get("options")):
+                if isinstance(call, dict) and chosen is not None and option.get("optionId") == chosen:
+                    self.approvals[str(call.get("toolCallId"))] = str(
+                        option.get("name") or option.get("kind")
+                    )
+
+    def _see_diff(self, part: Mapping[str, Any], call: str, time: float) -> None:
+        """What it adds. Lines that were there before may be anybody's."""
+        old, new = (Counter(_lines(part.get(name))) for name in ("oldText", "newText"))
+        known = self._lines.setdefault(self._relative(part.get("path")), {})
+        for line in new - old:
+            known[line] = (call, known.get(line, ("", time))[1])
+
+    def _see_write(self, params: Mapping[str, Any], time: float) -> None:
+        known = self._writes.setdefault(self._relative(params.get("path")), {})
+        for line in _lines(params.get("content")):
+            known.setdefault(line, time)
+
+    def _relative(self, path: object) -> str:
+        whole = os.path.normpath(os.path.join(self._root, str(path)))
+        folder = os.path.realpath(os.path.dirname(whole))
+        return os.path.relpath(os.path.join(folder, os.path.basename(whole)), self._root)
+
+    def who(self, path: str, line: str, changed_at: int | None) -> tuple[By, str | None]:
+        """Who wrote a line in this turn, and in which tool call."""
+        text = line.strip()
+        if text and text in self._lines.get(path, {}):
+            return "agent", self._lines[path][text][0]
+        written_at = self._writes.get(path, {}).get(text)
+        command = self._command_at(changed_at)
+        if command is None and written_at is not None and path in self._lines:
+            # The agent wrote it, and not as its own: it was there, and is new in this turn.
+            command = self._command_before(written_at)
+        if command is not None:
+            return "command", self._terminal_calls.get(command, None if " " in command else command)
+        if written_at is not None or (path in self._named and path not in self._lines):
+            return "agent", self._named.get(path)
+        return "unknown", None
+
+    def announced_at(self, path: str, line: str) -> float | None:
+        """When its agent first said that it writes this line."""
+        text = line.strip()
+        times = (self._lines.get(path, {}).get(text, ("", None))[1], self._writes.get(path, {}).get(text))
+        return min((time for time in times if time is not None and text), default=None)
+
+    def _command_before(self, time: float) -> str | None:
+        """The last command that had ended then."""
+        ended = [
+            (span[1], name) for name, span in self._commands.items() if len(span) > 1 and span[1] <= time
+        ]
+        return max(ended)[1] if ended else None
+
+    def is_at_work_on(self, path: str, changed_at: int | None) -> bool:
+        """Whether the agent named a file, or a command ran when it changed."""
+        return path in {*self._lines, *self._writes, *self._named} or self._command_at(changed_at) is not None
+
+    def _command_at(self, changed_at: int | None) -> str | None:
+        if changed_at is None:
+            return None
+        moment = changed_at / 1e9
+        spans = [
+            (span[0], name)
+            for name, span in self._commands.items()
+            if span[0] - AFTER <= moment and (len(span) == 1 or moment <= span[1] + AFTER)
+        ]
+        return max(spans)[1] if spans else None
+
+
+def _lines(text: object) -> list[str]:
+    return [line.strip() for line in str(text or "").split("\n")]
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+class FactsReader:
+    """The facts of turns in one folder, each read once."""
+
+    def __init__(self, root: str, ends: Mapping[int, float]) -> None:
+        """`ends` is when the look after a turn began, by the turn."""
+        self._root = root
+        self._ends = ends
+        self._known: dict[int, TurnFacts] = {}
+
+    async def read(self, turns: Sequence[Turn]) -> None:
+        """Read what is not known yet. A journal that cannot be read tells nothing."""
+        by_stream: dict[tuple[str, str], list[Turn]] = {}
+        for turn in turns:
+            if turn.id not in self._known:
+                self._known[turn.id] = TurnFacts(self._root)
+                by_stream.setdefault((turn.journal, turn.stream), []).append(turn)
+        for path in {journal for journal, _ in by_stream}:
+            try:
+                if not await asyncio.to_thread(os.path.exists, path):  # to open it would make it
+                    continue
+                async with open_journal(Path(path)) as journal:
+                    for (place, stream), own in by_stream.items():
+                        if place == path and await journal.info(stream) is not None:
+                            async for page in journal.replay(stream):
+                                for entry in page:
+                                    self._feed(own, entry.direction, entry.time, entry.frame)
+            except (DragomanError, OSError):
+                continue
+
+    def _feed(self, turns: Sequence[Turn], direction: str, time: float, frame: bytes) -> None:
+        own = [turn for turn in turns if turn.time <= time <= self._ends.get(turn.id, time) + 1]
+        if own and direction != "note":
+            try:
+                value = decode_json(frame, dict[str, Any])
+            except msgspec.MsgspecError:  # what is no frame says nothing
+                return
+            for turn in own:
+                self._known[turn.id].feed(direction, time, value)
+
+    def of(self, turn: Turn) -> TurnFacts:
+        return self._known[turn.id]
+
+    def choose(self, turns: Sequence[Turn], change: Change, line: str) -> Turn | None:
+        """Which of several turns wrote a line: the one that announced it first, since others then found it in
+        the file; or the one that alone was at work there.
+        """
+        if any(turn.id not in self._known for turn in turns):
+            return None
+        times = [(self.of(turn).announced_at(change.path, line), turn) for turn in turns]
+        known = [(time, turn.id, turn) for time, turn in times if time is not None]
+        own = (
+            [min(known)[2]]
+            if known
+            else [turn for turn in turns if self.of(turn).is_at_work_on(change.path, change.changed_at)]
+        )
+        return own[0] if len(own) == 1 else None
+
+    def who(self, origin: Origin) -> tuple[By, str | None]:
+        if origin.turn is None:
+            return ("person" if origin.is_known else "unknown"), None
+        return self.of(origin.turn).who(origin.path, origin.text, origin.changed_at)

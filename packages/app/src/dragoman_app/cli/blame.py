@@ -1,0 +1,89 @@
+"""`dragoman blame`: who wrote each line of a file, and after which prompt."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import os
+from pathlib import Path
+
+from dragoman.text.sanitize import sanitize_line
+from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
+from dragoman_app.apps.folder_memory import BlamedLine, FolderMemory, look_now, open_store, read_text, root_of
+from dragoman_local.workspace.tree_store import TreeStore
+
+WHO_WIDTH = 30
+PROMPT_WIDTH = 90
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; returns the exit status."""
+    file, first, last = _asked(args)
+    path = os.path.join(args.folder or "", file)
+    whole = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
+    with open_store(args.journal) as store:
+        folder = os.path.realpath(args.folder) if args.folder else None
+        root = folder if folder in store.roots() else root_of(store, whole)
+        lines = asyncio.run(_blame(store, root, os.path.relpath(whole, root)))
+    if first > max(len(lines), 1):
+        raise CommandFailed(f"{file} has {len(lines)} lines", "choose others with --lines")
+    lines = lines[first - 1 : last]
+    if args.json:
+        say_json({"file": file, "lines": lines})
+        return 0
+    (_show_porcelain if args.porcelain else _show)(file, lines, read_text(Path(whole)))
+    return 0
+
+
+async def _blame(store: TreeStore, root: str, path: str) -> list[BlamedLine]:
+    async with await look_now(store, root):
+        pass
+    return await FolderMemory(store, root).blame(path)
+
+
+def _asked(args: argparse.Namespace) -> tuple[str, int, int | None]:
+    """The file, and the lines: `FILE:3,9` is `FILE --lines 3,9`."""
+    file, spec = args.file, args.lines
+    head, _, tail = file.rpartition(":")
+    if spec is None and head and tail.replace(",", "").isdigit() and not os.path.lexists(file):
+        file, spec = head, tail
+    if spec is None:
+        return file, 1, None
+    first, _, last = spec.partition(",")
+    if not first.isdigit() or not int(first) or (last and not (last.isdigit() and int(last) >= int(first))):
+        raise UsageMistake(f"{spec!r} are no lines", "write --lines 3 or --lines 3,9")
+    return file, int(first), int(last or first)
+
+
+def _who(line: BlamedLine) -> str:
+    if line.session is None:
+        return "a person" if line.by == "person" else "unknown"
+    name = {"agent": line.agent or "agent", "command": "a command"}.get(line.by, "unknown")
+    return f"{name}, turn {line.turn} of {line.session[:8]}"
+
+
+def _show(file: str, lines: list[BlamedLine], texts: list[str]) -> None:
+    width = len(str(lines[-1].line)) if lines else 1
+    for line in lines:
+        who = sanitize_line(_who(line))[:WHO_WIDTH]
+        say(f"{who:<{WHO_WIDTH}} {line.line:>{width}}  {sanitize_line(texts[line.line - 1])}")
+    prompts = {(line.session, line.turn): line.prompt for line in lines if line.session is not None}
+    if prompts:
+        say("")
+    for (session, turn), prompt in sorted(prompts.items(), key=str):
+        first = next(iter((prompt or "").strip().splitlines()), "")
+        say(sanitize_line(f"turn {turn} of {session}: {first[:PROMPT_WIDTH]}"))
+
+
+def _show_porcelain(file: str, lines: list[BlamedLine], texts: list[str]) -> None:
+    """As git's: programs that read `git blame --line-porcelain` read this."""
+    for line in lines:
+        name = f"{line.session}/{line.turn}" if line.session is not None else line.by
+        number = hashlib.sha256(name.encode()).hexdigest()[:40] if line.session is not None else "0" * 40
+        prompt = next(iter((line.prompt or "").strip().splitlines()), "")
+        say(f"{number} {line.line} {line.line} 1")
+        say(sanitize_line(f"author {_who(line)}"))
+        say(sanitize_line(f"summary {prompt}"))
+        say(sanitize_line(f"filename {file}"))
+        say(f"\t{sanitize_line(texts[line.line - 1])}")

@@ -1,0 +1,153 @@
+"""`dragoman rewind`: a folder as it was before a turn, and back again."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from contextlib import AsyncExitStack
+
+from msgspec import Struct, field
+
+from dragoman.text.sanitize import sanitize_line
+from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
+from dragoman_app.apps.folder_memory import open_store
+from dragoman_local.workspace.rewind import RewindFailure, RewindPlan, RewindStep, plan_rewind
+from dragoman_local.workspace.tree_store import TreeStore, Turn
+
+SHOWN = 40
+"""Files that a person is shown by name."""
+
+
+class RewindReport(Struct, kw_only=True):
+    """What was put back, or would be."""
+
+    session: str
+    turn: int | None
+    """The turn before which the folder is now; None if a rewind was undone."""
+    done: bool
+    files: dict[str, list[RewindStep]] = field(default_factory=dict)
+    """By folder."""
+    left: list[str] = field(default_factory=list)
+    """Files that are different, and stay as they are: secret, ignored or too large to be kept."""
+    failures: list[RewindFailure] = field(default_factory=list)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; returns the exit status."""
+    if args.undo == (args.to is not None):
+        raise UsageMistake("say where to go back to", "use --to TURN, or --undo for the last rewind")
+    if args.to is not None and args.to < 1:
+        raise UsageMistake("turns are counted from 1", "`--to 1` is the state before the first turn")
+    folder = os.path.realpath(args.folder or ".")
+    with open_store(args.journal) as store:
+        turns = _last_rewind(store, folder) if args.undo else _turns(store, args.session, args.to, folder)
+        report = asyncio.run(_rewind(store, turns, args))
+    if args.json:
+        say_json(report)
+    else:
+        _show(report, is_undo=args.undo)
+    return 1 if report.failures else 0
+
+
+async def _rewind(store: TreeStore, turns: list[Turn], args: argparse.Namespace) -> RewindReport:
+    report = RewindReport(session=turns[0].session, turn=args.to, done=False)
+    async with AsyncExitStack() as stack:
+        plans: list[RewindPlan] = []
+        for root, look in _places(store, turns):
+            plans.append(await plan_rewind(store, root, look))
+            stack.push_async_callback(plans[-1].aclose)
+            report.files[root] = plans[-1].steps
+            report.left += [os.path.join(root, path) for path in plans[-1].left]
+        if not args.dry_run:
+            if not args.force:
+                _refuse(store, plans)
+            for plan in plans:
+                report.failures += await plan.carry_out(report.session, is_undo=args.undo)
+            report.done = True
+    return report
+
+
+def _turns(store: TreeStore, session: str | None, number: int, folder: str) -> list[Turn]:
+    """The turn before which the folder is to be, once for each of its folders."""
+    turns = [turn for turn in store.turns() if turn.kind == "turn"]
+    if session is None:
+        here = [turn for turn in store.turns(folder) if turn.kind == "turn"]
+        if not here:
+            raise CommandFailed(
+                f"no turn is remembered in {folder}", "name the session, or its folder with --folder"
+            )
+        session = here[-1].session
+    own = [turn for turn in turns if session in (turn.session, turn.stream)]
+    own = own or [
+        turn for turn in turns if turn.session.startswith(session) or turn.stream.startswith(session)
+    ]
+    if len({turn.session for turn in own}) != 1:
+        raise CommandFailed(
+            f"{'several sessions are' if own else 'no session is'} remembered as {session!r}",
+            "`dragoman sessions` lists them",
+        )
+    found = [turn for turn in own if turn.number == number and turn.first is not None]
+    if not found:
+        raise CommandFailed(
+            f"the state before turn {number} of {own[0].session} is not known",
+            f"choose a turn from {min(turn.number for turn in own)} to {max(turn.number for turn in own)}",
+        )
+    return found
+
+
+def _last_rewind(store: TreeStore, folder: str) -> list[Turn]:
+    """The last rewind in a folder that was not undone."""
+    stack: list[Turn] = []
+    for turn in store.turns(folder):
+        if turn.kind == "rewind" and turn.first is not None:
+            stack.append(turn)
+        elif turn.kind == "undo" and stack:
+            stack.pop()
+    if not stack:
+        raise CommandFailed(f"there is no rewind in {folder} to be undone", "name its folder with --folder")
+    return [stack[-1]]
+
+
+def _places(store: TreeStore, turns: list[Turn]) -> list[tuple[str, int]]:
+    """The folders of these turns, each with the look before its turn."""
+    return [
+        (root, turn.first)
+        for root in store.roots()
+        for turn in store.turns(root)
+        if turn in turns and turn.first is not None
+    ]
+
+
+def _refuse(store: TreeStore, plans: list[RewindPlan]) -> None:
+    """Nothing is put back over somebody's work, or under a turn that runs."""
+    for plan in plans:
+        if store.is_busy(plan.root):
+            raise CommandFailed(f"a turn runs in {plan.root}", "let it end first, or use --force")
+    paths = [os.path.join(plan.root, step.path) for plan in plans for step in plan.steps if step.is_persons]
+    if paths:
+        for path in paths[:SHOWN]:
+            say(sanitize_line(f"  {path}"), file=sys.stderr)
+        raise CommandFailed(
+            f"{len(paths)} of these files were changed since by a person, or nobody knows by whom; "
+            "nothing was put back",
+            "use --force to put them back too; `dragoman rewind --undo` takes that back",
+        )
+
+
+def _show(report: RewindReport, *, is_undo: bool) -> None:
+    where = "as it was before the rewind" if is_undo else f"as it was before turn {report.turn}"
+    verb = "is" if report.done else "would be"
+    for root, steps in report.files.items():
+        for step in steps[:SHOWN]:
+            note = "  (changed by a person since)" if step.is_persons else ""
+            say(sanitize_line(f"  {step.act:<8} {step.path}{note}"))
+        more = f", {len(steps) - SHOWN} of them not shown" if len(steps) > SHOWN else ""
+        say(sanitize_line(f"{root} {verb} {where}: {len(steps)} files{more}"))
+    for path in report.left:
+        say(sanitize_line(f"left as it is, because its content is not kept: {path}"), file=sys.stderr)
+    for failure in report.failures:
+        say(sanitize_line(f"not put back: {failure.path}: {failure.why}"), file=sys.stderr)
+    if report.done and not is_undo:
+        say("`dragoman rewind --undo` takes this back.")

@@ -1,0 +1,59 @@
+"""An agent on raw lines that edits a file as its prompt says, `PATH: TEXT`: it asks and announces it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+numbers = itertools.count(1)
+
+
+def send(**message: Any) -> None:
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+def receive() -> dict[str, Any]:
+    line = sys.stdin.readline()
+    if not line:
+        raise SystemExit
+    frame: dict[str, Any] = json.loads(line)
+    return frame
+
+
+def edit(session: str, prompt: str) -> None:
+    name, _, text = prompt.partition(": ")
+    path, call = Path.cwd() / name, f"call-{name}"
+    old = path.read_text() if path.exists() else ""
+    new = f"{old}{text}\n"
+    content = [{"type": "diff", "path": str(path), "oldText": old, "newText": new}]
+    update = {"toolCallId": call, "title": f"Edit {name}", "kind": "edit", "content": content}
+    options = [{"optionId": "yes", "name": "Allow it once", "kind": "allow_once"}]
+    request = {"sessionId": session, "toolCall": update, "options": options}
+    send(id=f"ask-{next(numbers)}", method="session/request_permission", params=request)
+    while "method" in receive():
+        pass
+    params = {"sessionId": session, "update": {"sessionUpdate": "tool_call", "status": "completed", **update}}
+    send(method="session/update", params=params)
+    path.write_text(new)
+
+
+def main() -> None:
+    while True:
+        frame = receive()
+        result: dict[str, Any] = {}
+        if frame.get("method") == "initialize":
+            result = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+        elif frame.get("method") == "session/new":
+            result = {"sessionId": "edits"}
+        elif frame.get("method") == "session/prompt":
+            edit(frame["params"]["sessionId"], frame["params"]["prompt"][0]["text"])
+            result = {"stopReason": "end_turn"}
+        if "id" in frame and "method" in frame:
+            send(id=frame["id"], result=result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""`dragoman blame`: each line has its prompt, in every form, and only if somebody saw it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.memory_stage import MemoryStage
+
+pytestmark = pytest.mark.bound(60)
+
+
+def test_blame_tells_prompt_agent_call_and_answer_of_each_line(tmp_path: Path) -> None:
+    stage = MemoryStage(tmp_path)
+    assert "no turn is remembered yet" in stage.command("blame", "a.py").stderr
+    (stage.folder / "a.py").write_text("was = 0\n")
+    stage.turn("a.py: made = 1")
+    with (stage.folder / "a.py").open("a") as file:
+        file.write("typed = 2\n")
+    stage.turn("a.py: made = 3", "--continue")
+    before, made, typed, later = stage.blame("a.py")
+    assert (before["by"], before["session"], typed["by"], typed["prompt"]) == (
+        "unknown",
+        None,
+        "person",
+        None,
+    )
+    assert made | {"agent": ""} == {
+        "line": 2,
+        "by": "agent",
+        "session": "edits",
+        "turn": 1,
+        "prompt": "a.py: made = 1",
+        "agent": "",
+        "tool_call": "call-a.py",
+        "approved_by": "Allow it once",
+    }
+    assert (later["line"], later["turn"], later["prompt"]) == (4, 2, "a.py: made = 3")
+    assert [line["line"] for line in stage.blame("a.py", "--lines", "2,3")] == [2, 3]
+    assert stage.blame("a.py:4") == [later]
+    text = stage.command("blame", "a.py").stdout
+    assert "turn 2 of edits: a.py: made = 3" in text
+    assert [line.split()[0] for line in text.splitlines()[:1]] == ["unknown"]
+    porcelain = stage.command("blame", "--porcelain", "a.py:2").stdout.splitlines()
+    assert (len(porcelain[0].split()[0]), porcelain[2], porcelain[-1]) == (
+        40,
+        "summary a.py: made = 1",
+        "\tmade = 1",
+    )
+    for words, told in (
+        (("a.py:9",), "has 4 lines"),
+        (("none.py",), "cannot be read"),
+        (("/etc/hosts",), "no turn ran in the folder"),
+        (("a.py", "--lines", "x"), "are no lines"),
+    ):
+        done = stage.command("blame", *words)
+        assert done.returncode in (1, 2)
+        assert told in done.stderr
+
+
+def test_forgetting_a_session_erases_its_trees_from_the_disk(tmp_path: Path) -> None:
+    stage = MemoryStage(tmp_path)
+    marker = "zanzibarquagga"
+    stage.turn(f"a.py: {marker} = 1")
+    store = tmp_path / "data" / "dragoman" / "memory.db"
+    assert store.stat().st_mode & 0o077 == 0
+    assert "call-a.py" not in store.read_bytes().decode("latin-1")
+    assert marker in store.read_bytes().decode("latin-1")  # the prompt is in clear, contents are packed
+    assert stage.command("sessions", "forget", "last", "--yes").returncode == 0
+    assert stage.command("blame", "a.py").returncode == 1
+    for path in store.parent.glob("memory.db*"):
+        assert marker.encode() not in path.read_bytes()
+    (stage.folder / "a.py").unlink()
+    stage.turn("b.py: other = 1", "--no-history")
+    assert stage.command("blame", "b.py").returncode == 1

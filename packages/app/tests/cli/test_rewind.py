@@ -1,0 +1,51 @@
+"""`dragoman rewind`: shows, refuses, goes back, and forth again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.memory_stage import MemoryStage
+
+pytestmark = pytest.mark.bound(60)
+
+
+def test_what_a_person_wrote_is_not_lost_without_force(tmp_path: Path) -> None:
+    stage = MemoryStage(tmp_path)
+    file, own = stage.folder / "a.py", stage.folder / "own.py"
+    file.write_text("was = 0\n")
+    stage.turn("a.py: made = 1")
+    stage.turn("a.py: made = 2", "--continue")
+    after = file.read_text()
+    for words, told in (
+        (("--to", "0"), "counted from 1"),
+        ((), "say where"),
+        (("--to", "7"), "choose a turn from 1 to 2"),
+        (("nobody", "--to", "1"), "no session"),
+        (("--undo",), "no rewind"),
+    ):
+        done = stage.command("rewind", *words)
+        assert done.returncode in (1, 2)
+        assert told in done.stderr
+    shown = stage.command("rewind", "--to", "2", "--dry-run")
+    assert (shown.returncode, file.read_text()) == (0, after)
+    assert "would be as it was before turn 2: 1 files" in shown.stdout
+    assert stage.command("rewind", "--to", "2").returncode == 0
+    assert file.read_text() == "was = 0\nmade = 1\n"
+    assert stage.command("rewind", "--undo").returncode == 0
+    assert file.read_text() == after
+    file.write_text(f"{after}typed = 3\n")
+    own.write_text("typed = 4\n")
+    refused = stage.command("rewind", "--to", "1")
+    assert (refused.returncode, file.read_text()) == (1, f"{after}typed = 3\n")
+    assert "2 of these files were changed since by a person" in refused.stderr
+    done = stage.command("rewind", "edits", "--to", "1", "--force", "--json")
+    report = json.loads(done.stdout)
+    assert (report["done"], report["turn"], report["failures"]) == (True, 1, [])
+    assert sorted(step["path"] for step in report["files"][str(stage.folder)]) == ["a.py", "own.py"]
+    assert (file.read_text(), own.exists()) == ("was = 0\n", False)
+    assert stage.command("rewind", "--undo").returncode == 0
+    assert (file.read_text(), own.read_text()) == (f"{after}typed = 3\n", "typed = 4\n")
+    assert [line["by"] for line in stage.blame("a.py")] == ["unknown", "agent", "agent", "person"]
