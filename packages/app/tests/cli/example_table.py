@@ -90,11 +90,13 @@ EXAMPLES: dict[str, Shows] = {
         r"^codex-acp heard: [\s\S]*hello again[\s\S]*Now the tests"
     ),
     "dragoman sessions handover 20260102-0304 --brief": Shows("hello again"),
-    "dragoman blame src/app.py": Shows(r"^unknown +1  "),
-    "dragoman blame src/app.py:12,20": Shows("has 5 lines|no turn ran in the folder", 1),
-    "dragoman blame src/app.py --json": Shows('"by": ?"unknown"'),
-    "dragoman rewind --to 3 --dry-run": Shows("the state before turn 3 of .* is not known", 1),
-    "dragoman rewind --to 3": Shows("the state before turn 3 of .* is not known", 1),
+    "dragoman blame src/app.py": Shows(
+        r"^unknown +1  import os\n", before="dragoman run hello --agent my-agent"
+    ),
+    "dragoman blame src/app.py:12,20": Shows("no turn ran in the folder of ", 1),
+    "dragoman blame src/app.py --json": Shows("no turn ran in the folder of ", 1),
+    "dragoman rewind --to 3 --dry-run": Shows("no turn is remembered in ", 1),
+    "dragoman rewind --to 3": Shows("no turn is remembered in ", 1),
     "dragoman rewind SESSION --to 1": Shows("no session is remembered as 'SESSION'", 1),
     "dragoman rewind --undo": Shows("there is no rewind in ", 1),
     "dragoman sessions forget 20260102-030405-1a2b3c4d": Shows("you can.t be asked", 1),
