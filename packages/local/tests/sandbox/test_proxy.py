@@ -137,6 +137,12 @@ def test_a_request_is_written_anew_with_its_body_and_no_other_one_behind_it(upst
     ]
 
 
+def test_a_head_that_is_hard_to_read_is_read_at_once() -> None:
+    """A pattern that tries each blank in several ways would take years, and nobody else would be served."""
+    hard = b"GET http://api.example/ HTTP/1.1\r\nX:" + b" \t" * 30_000 + b"\1\r\n\r\n"
+    assert b"400" in said_to(proxy_for(NAME), hard)
+
+
 def test_a_request_may_come_through_a_tunnel_and_its_body_in_pieces(upstream: Upstream) -> None:
     house = proxy_for(f"*.example:{upstream.port}/private".replace("*.example", NAME))
     with client_of(house) as client:

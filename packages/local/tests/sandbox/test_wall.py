@@ -120,6 +120,11 @@ def test_an_agent_has_its_own_state_and_login_and_no_secret_of_others(
         [*launcher, "sh", "-c", line], cwd=cwd, env=environ, capture_output=True, check=False
     )
     assert done.stdout == b"secret{}\n"
+    made = folder / ".envrc"
+    if profile == "workspace":  # a person may have made it: an agent runs for hours
+        done = subprocess.run([*launcher, "touch", ".envrc"], cwd=cwd, env=environ, capture_output=True)
+        assert f"while this agent ran, {made} was made" in done.stderr.decode()
+    assert made.exists() is (profile == "workspace")
     new = sorted(
         str(path.relative_to(home))
         for path in home.rglob("*")

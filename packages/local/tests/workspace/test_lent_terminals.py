@@ -285,6 +285,21 @@ async def test_a_command_runs_behind_the_wall_and_a_guard_sees_that(tmp_path: Pa
     assert [path.name for path in tmp_path.rglob("*")] == ["here", "inside"]
 
 
+@pytest.mark.parametrize("line", ["exit 0", "trap '' TERM; echo up; sleep 60 & wait; sleep 60"])
+async def test_what_a_command_made_that_others_obey_has_another_name_also_if_it_was_killed(
+    tmp_path: Path, line: str
+) -> None:
+    """A command that does not end when it is asked is killed, and its launcher with it."""
+    need_wall()
+    async with running(tmp_path, Workspace(terminals=TerminalSettings(grace=0.1))) as agent:
+        terminal = await agent.start("sh", "-c", f"echo x > .envrc; echo up; {line}")
+        await agent.until(terminal, "up")
+        await agent.ask("kill", terminalId=terminal)
+        await agent.wait(terminal)
+        assert f"this command made {tmp_path}/.envrc" in (await agent.output(terminal))["output"]
+    assert [path.name for path in tmp_path.iterdir()] == [".envrc-made-inside-1"]
+
+
 @pytest.mark.parametrize("choice", ["auto", "workspace", "off"])
 async def test_a_machine_without_walls_says_so_and_refuses_one_that_was_chosen(
     tmp_path: Path, choice: SandboxChoice, monkeypatch: pytest.MonkeyPatch

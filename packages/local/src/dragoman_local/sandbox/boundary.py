@@ -91,8 +91,9 @@ class Boundary(Struct, frozen=True, kw_only=True):
     read_only: tuple[str, ...] = ()
     """Below what is writable, hidden or private, and to be seen but not to be changed."""
     reserved: tuple[str, ...] = ()
-    """What others obey and what is not there yet. Nobody can forbid a name in a writable folder: what a
-    command makes of them is given another name when it ends.
+    """What others obey and what is not there yet (see `reserved`)."""
+    sets_aside: bool = True
+    """Whether what a command made of them gets another name when it ends; else it is told alone.
     """
     hidden: tuple[str, ...] = ()
     temporary: str = ""

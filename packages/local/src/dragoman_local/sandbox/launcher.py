@@ -24,6 +24,7 @@ from _json import make_scanner
 from fcntl import ioctl
 
 from dragoman_local.sandbox import system_calls as kernel
+from dragoman_local.sandbox.reserved import absent, set_aside
 
 TYPE_CHECKING = False  # `typing` and `signal` take longer to import than all of the rest
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _main(boundary: dict[str, Any], command: list[str]) -> NoReturn:
         signal.signal(number, signal.SIG_IGN)
     os.umask(os.umask(0o022))
     here, folder = os.getcwd(), os.stat(".")
-    boundary["reserved"] = [path for path in boundary["reserved"] if not os.path.lexists(path)]
+    boundary["reserved"] = absent(boundary["reserved"])
     _step("no_new_privs")
     kernel.call(kernel.PRCTL, kernel.SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     network = boundary["network"]
@@ -109,7 +110,7 @@ def _main(boundary: dict[str, Any], command: list[str]) -> NoReturn:
     first = os.fork()
     if first:
         os.close(tells)
-        _end_like(first, answers, proxy, boundary["reserved"])
+        _end_like(first, answers, proxy, boundary)
     os.close(answers)
     _lead(boundary, command, handlers, tells)
 
@@ -334,19 +335,18 @@ def _put(path: str, tree: int) -> None:
 # The three processes.
 
 
-def _end_like(first: int, answers: int, proxy: _Proxy | None, reserved: list[str]) -> NoReturn:
+def _end_like(first: int, answers: int, proxy: _Proxy | None, boundary: dict[str, Any]) -> NoReturn:
     """Wait for the namespace to be gone, and end as its command ended."""
     tell = os.dup(2)
     _leave_files()
     os.waitpid(first, 0)
     if proxy:
         proxy.end()
-    for path in reserved:
-        if sentence := _set_aside(path):
-            try:
-                os.write(tell, sentence.encode(errors="replace"))
-            except OSError:  # nobody listens any more
-                break
+    for sentence in set_aside(boundary["reserved"], renames=boundary["sets_aside"]):
+        try:
+            os.write(tell, f"{sentence}\n".encode(errors="replace"))
+        except OSError:  # nobody listens any more
+            break
     told = os.read(answers, 16)
     status = int(told) if told else int(signal.SIGKILL)
     if os.WIFSIGNALED(status):
@@ -356,28 +356,6 @@ def _end_like(first: int, answers: int, proxy: _Proxy | None, reserved: list[str
             signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
     os._exit(os.waitstatus_to_exitcode(status))
-
-
-def _set_aside(path: str) -> str:
-    """Give what a command made another name, and say so. Nobody of those behind the wall is left: what is
-    looked at here is what is renamed. An empty folder says nothing to anybody.
-    """
-    folder = os.path.dirname(path)
-    if os.path.realpath(folder) != folder:  # it was exchanged for a link: that is what was made
-        path = folder
-    try:
-        if not os.path.lexists(path) or (stat.S_ISDIR(os.lstat(path).st_mode) and not os.listdir(path)):
-            return ""
-        number = 1
-        while os.path.lexists(aside := f"{path}-made-inside-{number}"):
-            number += 1
-        os.rename(path, aside)
-    except OSError as error:
-        return f"dragoman: this command made {path}, and it cannot be set aside: {error.strerror}\n"
-    return (
-        f"dragoman: this command made {path}, which programs obey when they start here. It is now called "
-        f"{os.path.basename(aside)}: look at it, and give it its name again if it is right\n"
-    )
 
 
 def _lead(boundary: dict[str, Any], command: list[str], handlers: dict[Any, Any], tells: int) -> NoReturn:

@@ -39,7 +39,7 @@ MOST_REPORTS = 50
 """Sentences about refusals; a command that tries everything does not fill its own output."""
 
 _REQUEST = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]+) HTTP/1\.[01]")
-_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*")
+_NAME, _VALUE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"), re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 _AUTHORITY = re.compile(r"([^:@/?#\[\]]+)(?::([0-9]{1,5}))?")
 _LENGTH = re.compile(rb"[0-9]{1,18}")
 _BETWEEN_TWO = frozenset(
@@ -149,7 +149,7 @@ class Proxy:
         try:
             with client:
                 way(client)
-        except OSError:  # one of the two is gone; the other one sees it
+        except (OSError, RuntimeError):  # one of the two is gone, which the other sees, or no thread is left
             pass
         finally:
             self._room.release()
@@ -271,10 +271,12 @@ def parse_head(raw: bytes) -> Head:
     """Raises `Refused`."""
     first, *lines = raw.split(b"\r\n")
     request = _REQUEST.fullmatch(first)
-    fields = [_FIELD.fullmatch(line) for line in lines]
-    if request is None or not all(fields):
+    fields = [line.split(b":", 1) for line in lines]
+    if request is None or not all(
+        len(field) == 2 and _NAME.fullmatch(field[0]) and _VALUE.fullmatch(field[1]) for field in fields
+    ):
         raise Refused("400 Bad Request", "a request cannot be read without doubt")
-    return Head(request[1], request[2].decode(), tuple((field[1], field[2]) for field in fields if field))
+    return Head(request[1], request[2].decode(), tuple((name, value.strip(b" \t")) for name, value in fields))
 
 
 def parse_authority(text: str, port: int) -> Target:

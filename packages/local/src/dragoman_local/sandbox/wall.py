@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from dragoman.errors import LocalMistake
 from dragoman.system.files import lock, try_lock
@@ -164,7 +165,8 @@ def agent_launcher(
     paths = [os.path.join(home, name) for name in state]
     for path in paths:
         _make_state(path)
-    return tuple(confined([program], boundary_for(profile, folders, state=paths, secrets=secrets))[:-1])
+    boundary = boundary_for(profile, folders, state=paths, secrets=secrets)
+    return tuple(confined([program], replace(boundary, sets_aside=False))[:-1])
 
 
 def _make_state(path: str) -> None:

@@ -25,6 +25,7 @@ from dragoman.transport.launch import start_tree, why_not
 from dragoman.transport.owned_tree import Program
 from dragoman.transport.reader import open_reader
 from dragoman.transport.waiters import Waiters
+from dragoman_local.sandbox.reserved import absent, set_aside
 from dragoman_local.sandbox.wall import Wall
 from dragoman_local.workspace.commands import PlannedCommand
 from dragoman_local.workspace.output_buffer import OutputBuffer, OutputTail
@@ -78,6 +79,7 @@ class TerminalProcess:
         self._timer: asyncio.TimerHandle | None = None
         self._burst = 0
         self._silent = False
+        self._reserved = [] if wall is None else absent(wall.boundary.reserved)
         ours, theirs, nothing = _descriptors()
         words = [command.program, *command.words[1:]]
         program = Program(command=words, cwd=cwd, env=env, files=(nothing, theirs, theirs))
@@ -183,6 +185,9 @@ class TerminalProcess:
         if self._timer is not None:
             self._timer.cancel()
         self._reader.close()
+        if self.tree.returncode == -signal.SIGKILL:  # its launcher could not do it
+            for sentence in set_aside(self._reserved, renames=True):
+                self.ring.feed(f"{sentence}\n".encode(errors="replace"))
         self.ring.finish()
         self._waiters.wake()
 
