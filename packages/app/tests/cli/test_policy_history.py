@@ -135,6 +135,13 @@ def test_nothing_recorded_and_a_broken_policy_are_said_and_not_passed_over(
     assert "policy.toml:1" in err
 
 
+def test_a_journal_that_is_elsewhere_is_named_as_left_out(policy: Test, tmp_path: Path) -> None:
+    (tmp_path / "config/dragoman/hub.toml").write_text('journal = "nats://127.0.0.1:4222"\n')
+    record(tmp_path / "data/dragoman/history.db", Recording(cwd=str(tmp_path)))
+    status, _, err = policy("test", "--history")
+    assert (status, err) == (0, "The journal of your hub is on NATS, and is not read.\n")
+
+
 def test_what_an_agent_wrote_moves_no_cursor(policy: Test, tmp_path: Path) -> None:
     session = Recording(cwd=str(tmp_path))
     session.command("git push \x1b[2J", "no")

@@ -11,7 +11,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,13 @@ from dragoman_local.workspace.policy.policy_files import load_policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.policy_paths import policy_paths
 from dragoman_local.workspace.policy.remembered_rules import RememberedRules
-from dragoman_local.workspace.proof.policy_trial import PolicyTrial, TrialCounts, Verdict, count
+from dragoman_local.workspace.proof.policy_trial import (
+    PolicyTrial,
+    TrialCounts,
+    TrialRecord,
+    Verdict,
+    count,
+)
 from dragoman_local.workspace.proof.recorded_acts import ActFold, RecordedAct, Source
 from dragoman_local.workspace.proof.session_needs import SessionNeeds, needs_of
 from dragoman_local.workspace.proof.suggestions import Suggestion, described, suggest
@@ -52,15 +58,10 @@ def run_test(args: argparse.Namespace) -> int:
     with ErrorStatus(LocalMistake, status=1, next_step=MEND):
         _policy_in(args, ())  # a mistake is said also where there is nothing to judge
         trial = PolicyTrial(partial(_policy_in, args))
-        acts = recorded_acts(args)
-        counts, verdicts = count(acts, trial)
-    names = sorted(
-        {
-            layer.name
-            for roots in {act.act.roots for act in acts if act.act}
-            for layer in trial.policy_in(roots).layers
-        }
-    )
+        record = TrialRecord(trial)
+        read_acts(args, record.take)
+    counts, verdicts = record.counts, record.verdicts
+    names = sorted({layer.name for roots in record.roots for layer in trial.policy_in(roots).layers})
     if args.json:
         say_json(_report(counts, verdicts, names))
     else:
@@ -76,9 +77,10 @@ def run_suggest(args: argparse.Namespace) -> int:
     file = args.policy or policy_paths().policy
     with ErrorStatus(LocalMistake, status=1, next_step=MEND):
         trial = PolicyTrial(partial(load_suggested, args))
-        counts, verdicts = count(recorded_acts(args), trial)
-        suggestions = list(suggest(verdicts, trial.policy_in, source=file, least=args.least))
-    return _propose(args, suggestions, counts.questions, file)
+        record = TrialRecord(trial)
+        read_acts(args, record.take)
+        suggestions = list(suggest(record.verdicts, trial.policy_in, source=file, least=args.least))
+    return _propose(args, suggestions, record.counts.questions, file)
 
 
 def run_learn(args: argparse.Namespace) -> int:
@@ -86,7 +88,8 @@ def run_learn(args: argparse.Namespace) -> int:
     file = args.policy or policy_paths().policy
     with ErrorStatus(LocalMistake, status=1, next_step=MEND):
         trial = PolicyTrial(partial(load_suggested, args))
-        acts = recorded_acts(args, session=args.session)
+        acts: list[RecordedAct] = []
+        read_acts(args, acts.append, session=args.session)
         counts, verdicts = count(acts, trial)
         suggestions = list(suggest(verdicts, trial.policy_in, source=file, least=1))
     return _propose(args, suggestions, counts.questions, file, needs=needs_of(acts))
@@ -155,10 +158,14 @@ def _profile_for(needs: SessionNeeds) -> str:
 # Reading.
 
 
-def recorded_acts(args: argparse.Namespace, *, session: str = "") -> list[RecordedAct]:
-    """All acts of the journals that the command line means; raises `CommandFailed` if there is none."""
+def read_acts(args: argparse.Namespace, take: Callable[[RecordedAct], None], *, session: str = "") -> None:
+    """All acts of the journals that the command line means, or those of one session; raises `CommandFailed`
+    if there is none to read.
+    """
     places = [(path, "") for path in args.journal] or usual_journals()
     found = [(path, key) for path, key in places if os.path.exists(path)]
+    if any("://" in path for path, _ in places):
+        say("The journal of your hub is on NATS, and is not read.", file=sys.stderr)
     if not found:
         what = ", ".join(path for path, _ in places)
         raise CommandFailed(
@@ -166,16 +173,20 @@ def recorded_acts(args: argparse.Namespace, *, session: str = "") -> list[Record
         )
     span = getattr(args, "since", None)
     since = 0.0 if span is None else time.time() - span
-    acts: list[RecordedAct] = []
-    for path, key in found:
-        with ErrorStatus(JournalError, OSError, LocalMistake, status=1):
-            acts += asyncio.run(_read(path, key, since=since, session=session))
-    if session == "last" and acts:
-        latest = max(acts, key=lambda act: act.time).stream
-        acts = [act for act in acts if act.stream == latest]
-    if session and not acts:
-        raise CommandFailed(f"no session {session!r} with acts is recorded", "see dragoman sessions list")
-    return acts
+    with ErrorStatus(JournalError, OSError, LocalMistake, status=1):
+        streams = [
+            (info, path, key) for path, key in found for info in asyncio.run(_list(path, key, since=since))
+        ]
+    if session == "last":
+        streams = sorted(streams, key=lambda each: each[0].updated)[-1:]
+    elif session:
+        streams = [each for each in streams if session in (each[0].stream, each[0].session)]
+    if session and not streams:
+        raise CommandFailed(f"no session {session!r} is recorded", "see dragoman sessions list")
+    with ErrorStatus(JournalError, OSError, LocalMistake, status=1):
+        for path, key in found:
+            infos = [info for info, place, _ in streams if place == path]
+            asyncio.run(_read(path, key, infos, take, since=since))
 
 
 def usual_journals() -> list[tuple[str, str]]:
@@ -187,20 +198,20 @@ def usual_journals() -> list[tuple[str, str]]:
     return [(str(history_path()), ""), (settings.journal_place, settings.encryption.key)]
 
 
-async def _read(path: str, key: str, *, since: float, session: str) -> list[RecordedAct]:
-    acts: list[RecordedAct] = []
+async def _list(path: str, key: str, *, since: float) -> list[StreamInfo]:
+    async with _opened(Path(path), key) as journal:
+        return [info async for info in all_streams(journal) if info.updated >= since]
+
+
+async def _read(
+    path: str, key: str, infos: Sequence[StreamInfo], take: Callable[[RecordedAct], None], *, since: float
+) -> None:
     known: dict[bytes, Act] = {}
     async with _opened(Path(path), key) as journal:
-        infos = [
-            info
-            async for info in all_streams(journal)
-            if info.updated >= since and (not session or session in (info.stream, info.session))
-        ]
-        if session == "last":
-            infos = list((await journal.list(limit=1)).streams)
         for info in sorted(infos, key=lambda info: (info.created, info.stream)):
-            acts += [act async for act in acts_of(journal, info, known) if act.time >= since]
-    return acts
+            async for act in acts_of(journal, info, known):
+                if act.time >= since:
+                    take(act)
 
 
 def _opened(path: Path, key: str) -> AbstractAsyncContextManager[Journal]:

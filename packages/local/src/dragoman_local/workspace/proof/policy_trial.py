@@ -153,16 +153,34 @@ def without_names(act: Act) -> Act:
     return replace(act, session_id="", changes=(), title=act.title if act.script is None else "")
 
 
-def count(acts: Iterable[RecordedAct], trial: PolicyTrial) -> tuple[TrialCounts, list[Verdict]]:
-    """The counts, and every verdict in its order."""
-    counts, verdicts, streams = TrialCounts(), [], set()
-    for recorded in acts:
-        streams.add(recorded.stream)
+class TrialRecord:
+    """Judges acts as they come, and counts. It keeps what rules look at, and not what files would hold."""
+
+    def __init__(self, trial: PolicyTrial) -> None:
+        self.counts = TrialCounts()
+        self.verdicts: list[Verdict] = []
+        self.roots: dict[tuple[str, ...], None] = {}
+        """The folders of the sessions, which say whose rules judged."""
+        self._trial = trial
+        self._streams: set[str] = set()
+
+    def take(self, recorded: RecordedAct) -> None:
+        counts = self.counts
+        self._streams.add(recorded.stream)
+        counts.sessions = len(self._streams)
         if recorded.flaw:
             counts.flaws[recorded.flaw] = counts.flaws.get(recorded.flaw, 0) + 1
-        verdict = trial.judge(recorded)
+        verdict = self._trial.judge(recorded)
         if verdict is not None:
             counts.add(verdict)
-            verdicts.append(verdict)
-    counts.sessions = len(streams)
-    return counts, verdicts
+            self.roots[verdict.act.roots] = None
+            slim_act = replace(verdict.act, changes=())
+            self.verdicts.append(replace(verdict, recorded=replace(recorded, act=None), act=slim_act))
+
+
+def count(acts: Iterable[RecordedAct], trial: PolicyTrial) -> tuple[TrialCounts, list[Verdict]]:
+    """The counts, and every verdict in its order."""
+    record = TrialRecord(trial)
+    for recorded in acts:
+        record.take(recorded)
+    return record.counts, record.verdicts
