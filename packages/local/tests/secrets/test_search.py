@@ -1,3 +1,6 @@
+import json
+
+from dragoman_local.secrets.frames import redact_frame
 from dragoman_local.secrets.search import redact
 from tests.every import every
 
@@ -44,3 +47,10 @@ def test_values_behind_telling_names_are_covered(text: str) -> None:
 @every("text", ["git status", "ls --author x", "cat token.txt", "tokenize x y", "https://example.org/a@b"])
 def test_what_looks_like_nothing_stays(text: str) -> None:
     assert redact(text) == text
+
+
+@every("text", ["éBearer {}", "é--token {}", "ébasic dXNlcjpzM2NyM3Q= authorization"])
+def test_a_letter_that_json_escapes_hides_nothing(text: str) -> None:
+    frame = json.dumps({"text": text.format(SECRET)}).encode()
+    assert b"\\u00e9" in frame
+    assert b"[redacted]" in redact_frame(frame)

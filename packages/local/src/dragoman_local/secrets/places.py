@@ -57,7 +57,9 @@ def _option(option: str, *, program: str = r"[\w-]*", gap: str = "+", value: str
     return rf"{program}{_ARGS}{_SEPARATOR}{option}{_SEPARATOR}{gap}{value}"
 
 
-_OPTION = re.compile(r"""-(?:(?:(?<=[\s"'`,(\[-]-)|(?<=\\[nrt]-))[abknpstuwx]|u(?=ser)|s(?=ecurestring))""")
+_OPTION = re.compile(
+    r"""-(?:(?:(?<=[\s"'`,(\[-]-)|(?<=\\[nrt]-)|(?<=\\u[0-9a-f]{4}-))[abknpstuwx]|u(?=ser)|s(?=ecurestring))"""
+)
 
 _MANY_WORDS = r"(?P<secret>[a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23})\b"
 
@@ -195,8 +197,11 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             "require(",
             rf"require\({QUOTE}[\w@/.-]+{QUOTE}\)\((?:{QUOTE}\w+{QUOTE},\s*)?{QUOTE}(?P<random>[^\"'`\\\n]{{16,}})",
         ),
-        ("client(", rf"client\({QUOTE}AC[0-9a-f]{{32}}{QUOTE}\s*,\s*{QUOTE}(?P<secret>[0-9a-f]{{32}})"),
-        ("client(", rf"client\({QUOTE}(?P<random>[A-Za-z0-9]{{32,64}}){QUOTE}\)"),
+        (
+            "client(",
+            rf"client\({QUOTE}(?:AC[0-9a-f]{{32}}{QUOTE}\s*,\s*{QUOTE}(?P<secret>[0-9a-f]{{32}})"
+            rf"|(?P<random>[A-Za-z0-9]{{32,64}}){QUOTE}\))",
+        ),
         ("connection(", rf"connection\([\w.]{{1,64}}+\s*,\s*{_TWO_WORDS}"),
     ),
     "{": (
@@ -209,9 +214,9 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "": (
         (
             "identified ",
-            rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+\\*[\"'](?P<secret>[^\"'`\\]+)",
+            rf"identified{BREAK}+(?:with{BREAK}+\S+{BREAK}+)?by{BREAK}+"
+            r"(?:\\*[\"'](?P<secret>[^\"'`\\]+)|(?P<random>[^\s\"'`\\;]{6,64}))",
         ),
-        ("identified ", rf"identified{BREAK}+by{BREAK}+(?P<random>[^\s\"'`\\;]{{6,64}})"),
         (
             " code",
             r"(?:(?<=verification)|(?<=one-time)|(?<=security)|(?<=recovery)|(?<=backup)|(?<=login)|(?<=device)"
@@ -305,7 +310,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def command_spans(text: str, low: str, stems: Sequence[str], signs: str) -> Iterator[tuple[int, int]]:
     """Secrets among the words of commands and statements."""
-    has_call = any(f"{kind}(" in signs for kind in "a1!")
+    has_call = "(" in signs and any(f"{kind}(" in signs for kind in "a1!")
     found_signs = [sign for sign in _SIGNS if sign in low] if signs else []
     found_signs += ["_"] * (_UNDERSCORE.search(low) is not None)
     options = _OPTION.findall(low) if signs and "-" in low else []
@@ -326,14 +331,14 @@ def command_spans(text: str, low: str, stems: Sequence[str], signs: str) -> Iter
         while at >= 0:
             if match := _compiled(pattern).match(text, at):
                 groups = match.groupdict()
-                name, group = groups.get("name"), "random" if "random" in groups else "secret"
+                name, group = groups.get("name"), "random" if groups.get("random") else "secret"
                 is_secret = group == "secret" or looks_secret(match[group], Doubt.RANDOM, is_quoted=True)
                 if is_secret and (name is None or is_telling(name)) and not is_placeholder(match[group]):
                     yield match.span(group)
             at = low.find(word, at + len(word))
 
 
-_DASHES = r"-(?:(?<![A-Za-z0-9_-]-)|(?<=\\[nrt]-))-?"
+_DASHES = r"-(?:(?<![A-Za-z0-9_-]-)|(?<=\\[nrt]-)|(?<=\\u[0-9A-Fa-f]{4}-))-?"
 FLAG_NAME = re.compile(_DASHES + r"([a-z][\w.-]{0,60}+)(?=[=\s\"'`\\]|\Z)", re.ASCII | re.IGNORECASE)
 """An option, if its value comes; also if that is the next string of a list."""
 
@@ -366,11 +371,11 @@ def flag_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 _BEARER = re.compile(
-    rf"(?:\b|(?<=\\[nrt]))bearer(?:{SPACE}|%20|\\u0020)+(?P<secret>(?:[A-Za-z0-9._~+/=:-]|\\/){{8,}})",
+    rf"(?:\b|(?<=\\[nrt])|(?<=\\u[0-9a-f]{{4}}))bearer(?:{SPACE}|%20|\\u0020)+(?P<secret>(?:[A-Za-z0-9._~+/=:-]|\\/){{8,}})",
     re.ASCII | re.IGNORECASE,
 )
 _BASIC = re.compile(
-    rf"(?:\b|(?<=\\[nrt]))basic(?:{SPACE}|%20)+(?P<secret>[A-Za-z0-9+/]{{8,}}={{0,2}})",
+    rf"(?:\b|(?<=\\[nrt])|(?<=\\u[0-9a-f]{{4}}))basic(?:{SPACE}|%20)+(?P<secret>[A-Za-z0-9+/]{{8,}}={{0,2}})",
     re.ASCII | re.IGNORECASE,
 )
 

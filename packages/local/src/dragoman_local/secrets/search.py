@@ -259,8 +259,10 @@ def suspect_runs(text: str) -> list[tuple[int, int]]:
     end = 0
     while (start := mask.find(_RUN, end)) >= 0:
         end = mask.find(b" ", start) % (len(mask) + 1)
-        is_plain = _PLAIN_RUN.match(text, start, end)
-        if not is_plain or is_gibberish(text[start:end].translate(_JOINTS), is_quoted=False):
+        run = text[start:end]
+        if not _PLAIN_RUN.match(text, start, end) or (
+            not run.islower() and is_gibberish(run.translate(_JOINTS), is_quoted=False)
+        ):
             places.append(start)
     wide = octets.translate(_WIDE_TABLE) if places else b""
     runs: list[tuple[int, int]] = []
