@@ -58,7 +58,7 @@ def flow(session: str, path: str) -> None:
 
 def prompted(number: Any, params: dict[str, Any]) -> None:
     session = params["sessionId"]
-    word, _, rest = params["prompt"][0]["text"].partition(" ")
+    word, _, rest = str(params["prompt"][0].get("text")).partition(" ")
     if word == "die":
         os._exit(3)
     if word == "flow":
@@ -93,7 +93,7 @@ def main() -> None:
             session = f"s-{os.getpid()}-{next(numbers)}"
             sessions[session] = params
             send(id=number, result={"sessionId": session})
-        elif method == "session/prompt" and params.get("sessionId") in sessions:
+        elif method == "session/prompt" and params.get("sessionId") in sessions and params.get("prompt"):
             prompted(number, params)
         elif number is not None and method is not None:
             known = method.startswith("session/")
