@@ -60,6 +60,16 @@ def test_a_terminal_is_offered_if_it_can_be_created_and_nothing_is_denied() -> N
     assert client.lost == []
 
 
+def test_capabilities_in_snake_case_are_the_same() -> None:
+    can = {"file_system": {"read_text_file": True}, "terminal": {"create": True, "wait_for_exit": False}}
+    found, client = greeted({"protocolVersion": 1, "capabilities": can})
+    assert found["clientCapabilities"] == {
+        "fs": {"readTextFile": True, "writeTextFile": False},
+        "terminal": False,
+    }
+    assert client.lost != [], "a method that is denied is denied in any spelling"
+
+
 @every("missing", list(ALL_FIVE))
 def test_one_denied_method_is_enough(missing: str) -> None:
     found, _ = greeted({"protocolVersion": 1, "capabilities": {"terminal": {**ALL_FIVE, missing: False}}})

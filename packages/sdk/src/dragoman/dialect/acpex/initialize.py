@@ -4,6 +4,8 @@ the agent's name in `meta`, logins as `authenticationMethods`.
 
 from __future__ import annotations
 
+import re
+
 from dragoman.dialect.acpex.form import AcpexForm, with_original
 from dragoman.dialect.acpex.ledger_notes import (
     AUTH_METHOD,
@@ -19,13 +21,14 @@ from dragoman.dialect.originals import drop_original
 TERMINAL = ("create", "output", "waitForExit", "kill", "release")
 FILES = ("readTextFile", "writeTextFile")
 MCP = ("http", "sse")
+_SNAKE = re.compile(r"(?<=[a-z])_([a-z])")
 PROMPTS = ("audio", "image", "embeddedContext")
 
 
 def read_greeting(params: Json, form: AcpexForm, note: Note) -> Object:
     """Params of `initialize`."""
     params = drop_original(as_object(params))
-    offers = _first_object(params, "clientCapabilities", "capabilities")
+    offers = _camel(_first_object(params, "clientCapabilities", "capabilities"))
     files = next((offers[name] for name in ("fs", "fileSystem", "filesystem") if name in offers), None)
     read: Object = {
         "protocolVersion": read_version(params.get("protocolVersion"), note),
@@ -44,10 +47,18 @@ def read_greeting(params: Json, form: AcpexForm, note: Note) -> Object:
     return with_original(read, params, form.greeting(read, ignore_note), form)
 
 
+def _camel(offers: Object) -> Object:
+    """In camelCase, as far down as there are names: Elixir writes those of plain maps as it has them."""
+    return {
+        _SNAKE.sub(lambda found: found[1].upper(), name): _camel(item) if type(item) is dict else item
+        for name, item in offers.items()
+    }
+
+
 def read_introduction(result: Json, form: AcpexForm, note: Note) -> Object:
     """Result of `initialize`."""
     result = drop_original(as_object(result))
-    offers = _first_object(result, "agentCapabilities", "capabilities")
+    offers = _camel(_first_object(result, "agentCapabilities", "capabilities"))
     sessions = as_object(offers.get("sessions"))
     if sessions.get("new") is False:
         note(NO_NEW_SESSIONS)
