@@ -19,8 +19,8 @@ from dragoman.testing.pace import deadline, patience
 from dragoman_hub.clients import hub_methods
 from dragoman_hub.judge.question_forms import PERMISSION
 from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.policy_files import NOT_KEPT, RememberedRules
 from dragoman_local.workspace.policy.policy_parser import PolicyError
-from dragoman_local.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
 from tests.hub.sessions.agents import OPTIONS, obedient
 from tests.hub.sessions.stage import Stage, Talker, staged
 
