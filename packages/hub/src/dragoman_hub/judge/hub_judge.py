@@ -256,9 +256,9 @@ class HubJudge:
         by: By = "deadline" if outcome == "expired" else "cancel"
         question = self._questions.get((session.id, request.sequence))
         if question is not None and question.future is None:
-            del self._questions[session.id, request.sequence]
+            prompt = self._questions.pop((session.id, request.sequence)).prompt
             if not question.is_answered:
-                prompt = question.prompt
+                self._judge.grants.take_back(prompt.act)  # what the agent hears is a no
                 self._start(self.note, prompt.act, prompt.decision, outcome="deny", by=by)
         elif question is not None:
             question.choice = PermissionChoice(option_id=option_in(result), by=by)
