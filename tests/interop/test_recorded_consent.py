@@ -15,7 +15,7 @@ from dragoman.schema.codec import read
 from dragoman_local.workspace.commands import plan_command
 from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.policy.audit import AuditLog
-from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.judge import PermissionPrompt
 from dragoman_local.workspace.policy.permission_service import PermissionService
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
@@ -96,7 +96,7 @@ async def play(path: Path, tmp_path: Path, rules: Policy, *, audit: AuditLog | N
     frames = [(line["dir"], line["msg"]) for line in lines if isinstance(line.get("msg"), dict)]
     person, calls = RecordedPerson(), ToolCalls()
     desk = PermissionService(
-        rules, asker=person, audit=audit, roots=[str(tmp_path)], find_tool_call=calls.find_call
+        lambda: rules, asker=person, audit=audit, roots=[str(tmp_path)], find_tool_call=calls.find_call
     )
     for at, (direction, message) in enumerate(frames):
         method, params = message.get("method"), message.get("params")

@@ -14,8 +14,7 @@ import pytest
 from dragoman_app.cli import main
 from dragoman_local.workspace.policy.act import ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_file
-from dragoman_local.workspace.policy.policy_files import load_policy
-from dragoman_local.workspace.policy.remembered_rules import RememberedRules, allow_line
+from dragoman_local.workspace.policy.policy_files import RememberedRules, allow_line, load_policy
 from tests.workspace.policy.makers import ROOT, command
 
 RULES = """

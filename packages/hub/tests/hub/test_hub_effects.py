@@ -23,7 +23,7 @@ from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman_local.workspace.commands import PlannedCommand
 from dragoman_local.workspace.lent_files import Access
-from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.judge import PermissionPrompt
 from dragoman_local.workspace.policy.permission_service import PermissionService
 from dragoman_local.workspace.policy.policy_files import load_policy
 from dragoman_local.workspace.refusals import reason_of
@@ -222,7 +222,7 @@ async def test_run_and_chat_decide_the_same(
 
     nobody = command == "run" and not says
     desk = PermissionService(
-        load_policy(roots=[str(project)], file=str(policy)),
+        lambda: load_policy(roots=[str(project)], file=str(policy)),
         asker=None if nobody else Person(),
         roots=[str(project)],
     )

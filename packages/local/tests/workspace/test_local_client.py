@@ -13,8 +13,8 @@ from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.local_client import LocalClient
-from dragoman_local.workspace.policy.desk import LocalDesk, LocalUser
-from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.judge import PermissionPrompt
+from dragoman_local.workspace.policy.permission_service import LocalDesk, LocalUser
 from dragoman_local.workspace.settings import LocalRules, Place
 
 

@@ -17,7 +17,7 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import CommandFailed, say
 from dragoman_app.cli.hub_client import HubCaller, HubErrors, JsonObject, hub_and_token, open_hub
 from dragoman_local.workspace.policy.act_view import ActView
-from dragoman_local.workspace.policy.options import option_name
+from dragoman_local.workspace.policy.decision import option_name
 from dragoman_local.workspace.policy.terminal import TerminalLines
 
 

@@ -25,10 +25,15 @@ from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_file
 from dragoman_local.workspace.policy.commands import pattern_text
 from dragoman_local.workspace.policy.judge import resolve, with_real_paths
 from dragoman_local.workspace.policy.policy import Policy, PolicyLayer
-from dragoman_local.workspace.policy.policy_files import load_policy
+from dragoman_local.workspace.policy.policy_files import (
+    HEAD,
+    RememberedRules,
+    cover_text,
+    load_policy,
+    rule_text,
+)
 from dragoman_local.workspace.policy.policy_parser import PolicyError, read_policy
 from dragoman_local.workspace.policy.policy_paths import policy_paths
-from dragoman_local.workspace.policy.remembered_rules import HEAD, RememberedRules, cover_text, rule_text
 from dragoman_local.workspace.policy.rules import PolicyRule
 from dragoman_local.workspace.policy.shell import read_line
 

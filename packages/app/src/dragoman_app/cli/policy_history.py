@@ -29,10 +29,9 @@ from dragoman_local.journal.journal_copy import all_streams
 from dragoman_local.sandbox.boundary import parse_profile
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.policy import Policy
-from dragoman_local.workspace.policy.policy_files import load_policy
+from dragoman_local.workspace.policy.policy_files import RememberedRules, load_policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.policy_paths import policy_paths
-from dragoman_local.workspace.policy.remembered_rules import RememberedRules
 from dragoman_local.workspace.proof.policy_trial import (
     PolicyTrial,
     TrialCounts,

@@ -8,7 +8,7 @@ from dragoman_local.workspace.policy.act import ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call
 from dragoman_local.workspace.policy.act_view import view_of
 from dragoman_local.workspace.policy.decision import PolicyDecision
-from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.judge import PermissionPrompt
 
 SEVERE = {"rule": "hub/own", "severity": "high", "text": "The hub knows", "path": "/a", "line": 2}
 

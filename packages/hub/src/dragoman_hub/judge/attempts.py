@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from dragoman.errors import ErrorAnswer
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman_hub.engine.live_session import LiveSession
+from dragoman_hub.gate.rates import Buckets, Rate
 from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, attempt_entry
 
-log = logging.getLogger(__name__)
-
-REFUSALS: Final = 20
-REFUSAL_SECONDS: Final = 60.0
-MOST_SORTS: Final = 256
-"""Lines about refusals of one token and one method, in what time, and how many of those pairs are counted."""
+REFUSALS: Final = Rate(20, 60.0)
+"""Lines about refusals of one token and one method."""
 
 
 class AttemptLog:
@@ -26,7 +22,7 @@ class AttemptLog:
     def __init__(self, audit: AuditLog | None, threads: ThreadPoolExecutor) -> None:
         self._audit = audit
         self._threads = threads
-        self._refusals: dict[tuple[str, str], tuple[float, int]] = {}  # since when, and how many
+        self._refusals = Buckets(REFUSALS)
 
     async def write_change(
         self, session: LiveSession, method: str, title: str, *, person: str, error: str = ""
@@ -54,7 +50,7 @@ class AttemptLog:
         """Somebody was refused. Of one sort there are a few lines a minute at most: nobody can drive the rest
         out of the log that way.
         """
-        if self._audit is None or not self._has_room(person, method):
+        if self._audit is None or self._refusals.take(f"{method} {person}"):
             return
         entry = attempt_entry(
             method,
@@ -68,22 +64,6 @@ class AttemptLog:
         )
         asyncio.get_running_loop().run_in_executor(self._threads, self._append, entry)
 
-    def _has_room(self, person: str, method: str) -> bool:
-        now = asyncio.get_running_loop().time()
-        since, count = self._refusals.get((person, method), (now, 0))
-        if now - since > REFUSAL_SECONDS:
-            since, count = now, 0
-        if len(self._refusals) > MOST_SORTS:
-            self._refusals.clear()
-        self._refusals[person, method] = (since, count + 1)
-        return count < REFUSALS
-
     def _append(self, entry: AuditEntry) -> bool:
         """Whether it is written down, or nothing is."""
-        try:
-            if self._audit is not None:
-                self._audit.append(entry)
-        except OSError:
-            log.exception("the audit log cannot be written; nothing is permitted until it can")
-            return False
-        return True
+        return self._audit is None or self._audit.has_written(entry)

@@ -29,7 +29,7 @@ from dragoman_hub.engine.ports import ClientPort
 from dragoman_hub.engine.session_reach import reaches
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.judge.attempts import AttemptLog
-from dragoman_hub.judge.hub_judge import HubJudge, OpenQuestion
+from dragoman_hub.judge.hub_judge import HubJudge, LentQuestion, OpenQuestion
 from dragoman_hub.judge.question_forms import PERMISSION, about_of, check_question, refusal_of
 from dragoman_hub.judge.risks import RiskAssessor
 from dragoman_hub.judge.servers import permit_servers
@@ -40,7 +40,6 @@ from dragoman_hub.session.state import OpenRequest, PromptAnswer
 from dragoman_local.workspace.policy.audit import AuditLog
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
-from dragoman_local.workspace.refusals import policy_refusal
 from dragoman_local.workspace.remote_access import PERMIT_METHOD
 from dragoman_local.workspace.settings import TerminalSettings
 
@@ -109,8 +108,14 @@ class ApprovalBroker:
         async with self.judge.turnstile(session.id):
             if request.is_question:
                 await self._judge(session, request)
+                return
+            lent = await self.judge.in_thread(self.judge.lent_question, session, request)
+            if lent is None:
+                self._hub.owner.start(self._give_to_client(session, request))
+            elif lent.question.prompt is None:
+                await self._lend(session, request, lent)
             else:
-                await self._lend(session, request)
+                self._hub.owner.start(self._lend(session, request, lent))
 
     async def _judge(self, session: LiveSession, request: OpenRequest) -> None:
         """Judge a question, and open it for people if they are to answer it."""
@@ -147,13 +152,14 @@ class ApprovalBroker:
                 return _ended(request, by="policy", result=verdict), None
             question = verdict
             request = replace(request, shown_params=question.shown_params)
+        prompt = self.judge.prompt_of(session, request) if question is None else question.prompt
         seconds = self._hub.options.expire
         how = refusal_of(request, cancel=self._hub.options.on_expiry == "cancel")
         event = ev.RequestJudged(
             sequence=request.sequence,
             rule="" if question is None else question.rule,
-            assessment=self._risks.look(session, request),
-            act=self.judge.own_act(session, request) if question is None else question.view,
+            assessment=None if prompt is None or request.assessment else self._risks.look(prompt),
+            act=None if prompt is None else Raw(encode_json(prompt.view)),
             shown_params=request.shown_params,
             expires=request.time + seconds if seconds > 0 else 0.0,
             expiry=Raw(how) if seconds > 0 else None,
@@ -163,8 +169,9 @@ class ApprovalBroker:
     def _open(self, session: LiveSession, request: OpenRequest) -> None:
         """It is judged, and that is written down: tell people."""
         self._announce("asked", {"request": self.describe(session, request)}, session)
-        if request.assessment is None and request.method == PERMISSION:
-            self._hub.owner.start(self._risks.look_longer(session, request))
+        prompt = self.judge.prompt_of(session, request)
+        if request.assessment is None and prompt is not None:
+            self._hub.owner.start(self._risks.look_longer(session, request, prompt))
 
     def _nobody_knows_how(self, session: LiveSession, request: OpenRequest) -> bool:
         """Whether people are there, and none of their clients can show a form. When nobody is there, somebody
@@ -256,18 +263,14 @@ class ApprovalBroker:
 
     # Files and terminals.
 
-    async def _lend(self, session: LiveSession, request: OpenRequest) -> None:
-        """Let a client do what its agent wants of it."""
-        decision = await self.judge.in_thread(self.judge.decide_for_client, session, request)
-        if request.sequence not in session.state.requests:
-            return
-        match decision:
-            case "allow":
-                self._hub.owner.start(self._give_to_client(session, request))
-            case "deny":
-                self._refuse(session, request, policy_refusal())
-            case "ask":
-                self._hub.owner.start(self._ask_for_client(session, request))
+    async def _lend(self, session: LiveSession, request: OpenRequest, lent: LentQuestion) -> None:
+        """Let a client do what its agent wants of it, if it is permitted."""
+        try:
+            await lent.desk.require(lent.question)
+        except ErrorAnswer as error:
+            self._refuse(session, request, error)
+        else:
+            self._hub.owner.start(self._give_to_client(session, request))
 
     def _is_for_us(self, session: LiveSession, request: OpenRequest) -> bool:
         """Whether the hub lends what is asked for, and not a client."""
@@ -301,14 +304,6 @@ class ApprovalBroker:
     def _lender_on(self, session: LiveSession, sequence: int) -> SessionFollower | None:
         lender = self.lender(session, sequence)
         return None if lender is None else session.follower_of(lender)
-
-    async def _ask_for_client(self, session: LiveSession, request: OpenRequest) -> None:
-        try:
-            await self.judge.permit_for_client(session, request)
-        except ErrorAnswer as error:
-            self._refuse(session, request, error)
-            return
-        await self._give_to_client(session, request)
 
     def _refuse(self, session: LiveSession, request: OpenRequest, error: ErrorAnswer) -> None:
         session.settle(request.sequence, outcome="answered", by="hub", error=_members(error))

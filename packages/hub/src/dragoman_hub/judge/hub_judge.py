@@ -17,7 +17,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -31,24 +31,28 @@ from dragoman_hub.session.frames import encode_json, value_of
 from dragoman_hub.session.state import OpenRequest
 from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.policy.act import Act, ActContext
-from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_request, act_of_server, fold_calls
+from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_request, fold_calls
 from dragoman_local.workspace.policy.act_view import lent_call, view_of
 from dragoman_local.workspace.policy.audit import AuditLog, By
-from dragoman_local.workspace.policy.decision import PolicyDecision
+from dragoman_local.workspace.policy.decision import (
+    choose_option,
+    select_option,
+    usable_options,
+)
 from dragoman_local.workspace.policy.judge import (
-    LENT_OPTIONS,
+    Asker,
+    PermissionChoice,
     PermissionJudge,
+    PermissionPrompt,
+    Settlement,
     resolve,
     with_real_paths,
 )
-from dragoman_local.workspace.policy.options import choose_option, select_option, usable_options
-from dragoman_local.workspace.policy.permission_prompt import PermissionChoice, PermissionPrompt, Settlement
-from dragoman_local.workspace.policy.permission_service import PermissionService
+from dragoman_local.workspace.policy.permission_service import JudgedQuestion, PermissionService
 from dragoman_local.workspace.policy.policy import BUILT_IN, Policy, PolicyLayer
-from dragoman_local.workspace.policy.policy_files import load_policy, read_file
+from dragoman_local.workspace.policy.policy_files import RememberedRules, load_policy, read_file
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.policy_paths import policy_paths
-from dragoman_local.workspace.policy.remembered_rules import RememberedRules
 from dragoman_local.workspace.policy.rules import PolicyRule
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
 from dragoman_local.workspace.refusals import policy_refusal
@@ -75,12 +79,7 @@ LENDERS: Final[dict[Lender, str]] = {
 class OpenQuestion(Struct, kw_only=True):
     """A request for permission that waits for people: of an agent, or of the hub's own."""
 
-    act: Act
-    decision: PolicyDecision
-    """Why it is asked."""
-    options: Sequence[v1.PermissionOption]
-    view: Raw
-    """What was judged, as people are shown it."""
+    prompt: PermissionPrompt
     shown_params: Raw | None = None
     """The request with all that was judged in it, if it does not say that itself."""
     future: asyncio.Future[PermissionChoice] | None = None
@@ -93,7 +92,15 @@ class OpenQuestion(Struct, kw_only=True):
     @property
     def rule(self) -> str:
         """The rule by which people are asked, if one of a file says so."""
-        return "" if self.decision.rule.startswith(BUILT_IN) else self.decision.rule
+        rule = self.prompt.decision.rule
+        return "" if rule.startswith(BUILT_IN) else rule
+
+
+class LentQuestion(NamedTuple):
+    """What was judged of something that a client lends, and where it is answered."""
+
+    desk: PermissionService
+    question: JudgedQuestion
 
 
 class HubJudge:
@@ -150,7 +157,7 @@ class HubJudge:
         call, options = permission.tool_call, permission.options
         known_call = calls.find_call(session.id, call)
         act = act_of_call(call, _setting(session), session_id=session.id, known_call=known_call)
-        act, policy = resolve(act), self._policy(session)
+        act, policy = resolve(act), self.policy_in(_setting(session).roots)
         decision = self._judge.decide(act, policy)
         if decision.outcome != "ask":
             option = choose_option("allow" if decision.outcome == "allow" else "deny", options)
@@ -162,18 +169,16 @@ class HubJudge:
         has_always = any(option.kind == "allow_always" for option in usable_options(options))
         always = self._judge.cover_of_always(act, policy) if has_always else ""
         whole_call = fold_calls(call, known_call)
+        view = view_of(act, whole_call, why=decision.why, always=always)
         return OpenQuestion(
-            act=act,
-            decision=decision,
-            options=options,
-            view=Raw(encode_json(view_of(act, whole_call, why=decision.why, always=always))),
+            prompt=PermissionPrompt(act=act, decision=decision, view=view, options=tuple(options)),
             shown_params=None if known_call is None else with_call(request.params, whole_call),
         )
 
-    def own_act(self, session: LiveSession, request: OpenRequest) -> Raw | None:
-        """What a question of the hub's own is about, as people are shown it."""
-        own = self._questions.get((session.id, request.sequence))
-        return None if own is None else own.view
+    def prompt_of(self, session: LiveSession, request: OpenRequest) -> PermissionPrompt | None:
+        """What people are asked, if it is a request for permission."""
+        question = self._questions.get((session.id, request.sequence))
+        return None if question is None else question.prompt
 
     def open(self, session: LiveSession, request: OpenRequest, question: OpenQuestion) -> None:
         """People are about to hear of it."""
@@ -206,7 +211,7 @@ class HubJudge:
         act = act_of_call(call, _setting(session), session_id=session.id, known_call=known_call)
         before, after = (
             replace(each, kind="", tool="", title="", possible_places=())
-            for each in (question.act, resolve(act))
+            for each in (question.prompt.act, resolve(act))
         )
         return before != after
 
@@ -231,18 +236,19 @@ class HubJudge:
         async with self.turnstile(session.id):  # what the agent asks next is judged by this answer, too
             if settle(result=result):
                 return True
-        await self.in_thread(self._judge.take_back, question.act, settlement)  # it ended meanwhile
+        act, decision = question.prompt.act, question.prompt.decision
+        await self.in_thread(self._judge.take_back, act, settlement)  # it ended meanwhile
         if question.future is None:
-            await self.in_thread(self.note, question.act, question.decision, outcome="deny", by="cancel")
+            await self.in_thread(self.note, act, decision, outcome="deny", by="cancel")
         return False
 
     def _settle_choice(
         self, session: LiveSession, request: OpenRequest, question: OpenQuestion, choice: PermissionChoice
     ) -> Settlement:
-        act, policy = question.act, self._policy(session)
-        settlement = self._judge.settle_choice(act, question.decision, question.options, choice, policy)
+        prompt, policy = question.prompt, self.policy_in(_setting(session).roots)
+        settlement = self._judge.settle_choice(prompt, choice, policy)
         if request.sequence not in session.state.requests:
-            self._judge.take_back(act, settlement)  # also where the hub ends before it can say so
+            self._judge.take_back(prompt.act, settlement)  # also where the hub ends before it can say so
         return settlement
 
     def on_end(self, session: LiveSession, request: OpenRequest, *, outcome: str, result: Raw | None) -> None:
@@ -250,9 +256,10 @@ class HubJudge:
         by: By = "deadline" if outcome == "expired" else "cancel"
         question = self._questions.get((session.id, request.sequence))
         if question is not None and question.future is None:
-            del self._questions[session.id, request.sequence]
+            prompt = self._questions.pop((session.id, request.sequence)).prompt
             if not question.is_answered:
-                self._start(self.note, question.act, question.decision, outcome="deny", by=by)
+                self._judge.grants.take_back(prompt.act)  # what the agent hears is a no
+                self._start(self.note, prompt.act, prompt.decision, outcome="deny", by=by)
         elif question is not None:
             question.choice = PermissionChoice(option_id=option_in(result), by=by)
 
@@ -270,44 +277,38 @@ class HubJudge:
         if request.sequence not in session.state.requests:  # its turn has ended meanwhile
             raise policy_refusal()
 
-    def decide_for_client(
-        self, session: LiveSession, request: OpenRequest
-    ) -> Literal["allow", "ask", "deny"]:
+    def lent_question(self, session: LiveSession, request: OpenRequest) -> LentQuestion | None:
         """What holds for files and terminals that a client lends: rules that deny, and rules that ask. What
-        no rule names is left to the client, which has a person of its own. Called in a thread.
+        no rule names is left to the client, which has a person of its own. None if it is no act. Called in a
+        thread.
         """
-        act = _lent_act(session, request)
+        params = value_of(request.params)
+        read = partial(act_of_request, request.method, params, session_id=session.id)
+        act = read(_setting(session)) if isinstance(params, Mapping) else None
         if act is None:
-            return "allow"
-        decision = self._judge.decide(act, self._policy(session))
-        if decision.outcome == "ask":
-            return "ask" if decision.is_rule or decision.needs_person else "allow"
-        option = choose_option("allow" if decision.outcome == "allow" else "deny", LENT_OPTIONS)
-        settlement = self._judge.settle(act, decision, LENT_OPTIONS, option, by="policy")
-        return "allow" if settlement.decision.outcome == "allow" else "deny"
-
-    async def permit_for_client(self, session: LiveSession, request: OpenRequest) -> None:
-        """Ask people about something that a client lends; raises if they do not permit it."""
-        act = await self.in_thread(_lent_act, session, request)
-        assert act is not None  # else nothing was to be asked
-        desk = await self.in_thread(self._desk, session, request, lender="client")
-        await desk.permit(lambda: act, session.id)
+            return None
+        desk = self._desk(session, request, lender="client")
+        return LentQuestion(desk, desk.judge_lent(lambda _: act, session.id))
 
     def _desk(self, session: LiveSession, request: OpenRequest, *, lender: Lender) -> PermissionService:
         setting = _setting(session)
-        return PermissionService(
-            self._policy(session),
-            asker=SessionAsker(self, session, request, lender=lender),
-            judge=self._judge,
+        return self.desk(
+            partial(self.policy_in, setting.roots),
+            SessionAsker(self, session, request, lender=lender),
             agent=setting.agent,
             roots=setting.roots,
-            home=setting.home,
+            is_elsewhere=lender == "client",
+            leaves_rest=lender == "client",
         )
 
-    def _policy(self, session: LiveSession) -> Policy:
-        return self._policy_in(_setting(session).roots)
+    def desk(self, policy: Callable[[], Policy], asker: Asker, **options: Any) -> PermissionService:
+        """Decides about what the hub or a client lends, or lets an agent use. Called in a thread."""
+        home = policy_paths().home
+        return PermissionService(
+            policy, asker=asker, judge=self._judge, home=home, threads=self.threads, **options
+        )
 
-    def _policy_in(self, roots: Sequence[str]) -> Policy:
+    def policy_in(self, roots: Sequence[str]) -> Policy:
         """The policy that holds in these folders. Where a file of the project or the user cannot be used, the
         hub's own rules deny what they deny, and people are asked about everything else.
         """
@@ -320,52 +321,27 @@ class HubJudge:
             everything = PolicyRule(decision="ask", source=str(error))
             return Policy(layers=(PolicyLayer(name=self._file, rules=(*denials, everything)),))
 
-    # What clients bring along.
-
-    def decide_about_server(
-        self, server: Mapping[str, object], *, agent: str, cwd: str
-    ) -> tuple[Act, PolicyDecision]:
-        """What the rules about MCP servers say of one that a client names; what none names is allowed. Called
-        in a thread.
-        """
-        act = act_of_server(
-            server, ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
-        )
-        return act, self._judge.decide(act, self._policy_in([cwd]).about_servers())
-
-    def settle_server(
-        self,
-        act: Act,
-        decision: PolicyDecision,
-        choice: PermissionChoice,
-        options: Sequence[v1.PermissionOption],
-    ) -> PolicyDecision:
-        """Write down what was decided about it, if that is not done yet. Called in a thread."""
-        if choice.settlement is not None:
-            return choice.settlement.decision
-        if choice.by == "policy":
-            return self._judge.settle(act, decision, options, choice.option_id, by="policy").decision
-        return self._judge.settle_choice(act, decision, options, choice, Policy()).decision
-
-    def take_back(self, act: Act, decision: PolicyDecision) -> None:
-        """Whoever named the server has left, and nobody needs an answer."""
-        self._start(self.note, act, decision, outcome="deny", by="cancel")
-
     # Questions of the hub's own.
 
     async def ask_people(
-        self, session: LiveSession, params: bytes, question: OpenQuestion, *, about: OpenRequest | None = None
+        self,
+        session: LiveSession,
+        params: bytes,
+        prompt: PermissionPrompt,
+        *,
+        about: OpenRequest | None = None,
     ) -> PermissionChoice:
         """Ask in the session, and wait until the answer is stored. `about` is the agent's request that waits
         for it, if one does: when that is settled, nobody needs an answer.
         """
+        future: asyncio.Future[PermissionChoice] = asyncio.get_running_loop().create_future()
+        question = OpenQuestion(prompt=prompt, future=future)
         if about is not None and about.sequence not in session.state.requests:
             return question.choice
-        question.future = asyncio.get_running_loop().create_future()
         own = session.ask_people(params)
         self._questions[session.id, own] = question
         try:
-            return await question.future
+            return await future
         finally:
             self._questions.pop((session.id, own), None)
             session.settle(own, outcome="cancelled", by="hub")  # if nobody waits for it any more
@@ -408,13 +384,7 @@ class SessionAsker:
                 f"{self._session.id} asks"
             ):  # they are asked as they were judged
                 params = await self._judge.in_thread(self._params, prompt)
-            question = OpenQuestion(
-                act=prompt.act,
-                decision=prompt.decision,
-                options=prompt.options,
-                view=Raw(encode_json(prompt.view)),
-            )
-            return await self._judge.ask_people(self._session, params, question, about=self._request)
+            return await self._judge.ask_people(self._session, params, prompt, about=self._request)
 
     def _params(self, prompt: PermissionPrompt) -> bytes:
         act, decision = prompt.act, prompt.decision

@@ -19,7 +19,7 @@ from dragoman.schema.v1.methods import METHODS
 from dragoman.wire.codes import INVALID_PARAMS
 from dragoman_hub.session.frames import encode_json, object_of, value_of
 from dragoman_hub.session.state import OpenRequest
-from dragoman_local.workspace.policy.options import choose_option, is_contradiction
+from dragoman_local.workspace.policy.decision import choose_option, is_contradiction
 
 PERMISSION: Final = "session/request_permission"
 

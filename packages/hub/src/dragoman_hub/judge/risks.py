@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
-from dragoman.schema import v1
-from dragoman.schema.codec import read
-from dragoman.schema.errors import SchemaError
 from dragoman_hub.engine.live_session import EngineHub, LiveSession
 from dragoman_hub.session import events as ev
 from dragoman_hub.session.frames import encode_json
 from dragoman_hub.session.state import OpenRequest
-from dragoman_local.workspace.policy.act import Act, ActContext
-from dragoman_local.workspace.policy.act_reader import act_of_call
-from dragoman_local.workspace.policy.changes import remarks_in, texts_of
+from dragoman_local.workspace.policy.judge import PermissionPrompt
+from dragoman_local.workspace.policy.shell import UNTOLD
 from dragoman_review.assessor import Assessor
 from dragoman_review.risks import (
     AT_ONCE,
@@ -40,15 +36,16 @@ from dragoman_review.risks import (
 log = logging.getLogger(__name__)
 
 
-def proposal_of(act: Act, texts: Sequence[v1.Diff], *, most: int = LARGEST) -> Proposal:
+def proposal_of(prompt: PermissionPrompt, *, most: int = LARGEST) -> Proposal:
     """What would be done, in the reviewer's words. Which lines are new is looked for in up to `most`
     characters: in a large change that takes too long for a loop.
     """
+    script = prompt.act.script
     return make_proposal(
-        () if act.script is None else (act.script.text,),
-        changes=texts,
-        paths=act.written_paths,
-        folders=act.roots,
+        () if script is None or script.objection == UNTOLD else (script.text,),
+        changes=prompt.texts,
+        paths=prompt.act.written_paths,
+        folders=prompt.act.roots,
         most=most,
     )
 
@@ -74,30 +71,23 @@ class RiskAssessor:
             self._is_warming = True
             self._hub.owner.start(asyncio.to_thread(warm))
 
-    def look(self, session: LiveSession, request: OpenRequest) -> dict[str, Raw] | None:
+    def look(self, prompt: PermissionPrompt) -> dict[str, Raw] | None:
         """What can be said before anybody is told of a request; None if `look_longer` is to be called then.
         Called in a thread.
         """
-        if request.assessment is not None or request.method != "session/request_permission":
-            return None
         try:
-            call = _call_in(request)
-            proposal = _proposal(session, call, most=AT_ONCE)
-            says_what = call.content or call.raw_input not in (UNSET, None)  # more than a title
-            judgement = at_once(proposal) if says_what and proposal.names_deeds else None
-            if judgement is None:
-                return None
-        except SchemaError:
-            judgement = judgement_failed("the request cannot be read")
+            proposal = proposal_of(prompt, most=AT_ONCE)
+            judgement = at_once(proposal) if proposal.names_deeds else None
         except Exception:  # a mistake in a rule must not cost the request
             log.exception("the rules failed")
             judgement = judgement_failed("the rules failed")
-        return {name: Raw(encode_json(value)) for name, value in _members(judgement).items()}
+        members = {} if judgement is None else _members(judgement)
+        return {name: Raw(encode_json(value)) for name, value in members.items()} or None
 
-    async def look_longer(self, session: LiveSession, request: OpenRequest) -> None:
+    async def look_longer(self, session: LiveSession, request: OpenRequest, prompt: PermissionPrompt) -> None:
         """While people already see it."""
         try:
-            judgement = await self._judge(session, await asyncio.to_thread(_call_in, request))
+            judgement = await self._judge(prompt)
         except Exception:  # as above; people see that nothing was judged
             log.exception("the rules failed")
             judgement = judgement_failed("the rules failed")
@@ -112,8 +102,8 @@ class RiskAssessor:
         if request is not None:  # else it was settled meanwhile
             self._on_late(session, request)
 
-    async def _judge(self, session: LiveSession, call: v1.ToolCallUpdate) -> RiskJudgement | None:
-        proposal = await asyncio.to_thread(_proposal, session, call, most=LARGEST)
+    async def _judge(self, prompt: PermissionPrompt) -> RiskJudgement | None:
+        proposal = await asyncio.to_thread(proposal_of, prompt)
         if proposal.is_empty:
             return None  # nothing was said of what would be done: to find nothing in that says nothing
         if self._assessor is None:
@@ -121,15 +111,6 @@ class RiskAssessor:
         return await self._assessor.judge(proposal)
 
 
-def _call_in(request: OpenRequest) -> v1.ToolCallUpdate:
-    return read(request.shown, v1.RequestPermissionRequest).tool_call
-
-
 def _members(judgement: RiskJudgement) -> dict[str, Any]:
     members: dict[str, Any] = {} if judgement.risks is None else {"risks": judgement.risks}
     return members | ({"risksNote": judgement.note} if judgement.note else {})
-
-
-def _proposal(session: LiveSession, call: v1.ToolCallUpdate, *, most: int) -> Proposal:
-    act = act_of_call(call, ActContext(roots=(session.state.cwd, *session.state.folders)))
-    return proposal_of(act, texts_of(act.changes, remarks_in(call)), most=most)

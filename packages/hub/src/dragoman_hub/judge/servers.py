@@ -8,11 +8,11 @@ the answer. Every decision is in the audit log before it takes effect.
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from msgspec import Raw
 
@@ -22,16 +22,14 @@ from dragoman_hub.engine.lifecycle import ASKING
 from dragoman_hub.engine.live_session import EngineHub, LiveSession
 from dragoman_hub.engine.log import STORE_SECONDS
 from dragoman_hub.gate.table import FORBIDDEN
-from dragoman_hub.judge.hub_judge import HubJudge, OpenQuestion
+from dragoman_hub.judge.hub_judge import HubJudge
 from dragoman_hub.session import events as ev
 from dragoman_hub.session.frames import KEY_LENGTH, encode_json, value_of
 from dragoman_hub.session.state import new_state
 from dragoman_local.workspace.policy.act import Act
-from dragoman_local.workspace.policy.act_view import view_of
-from dragoman_local.workspace.policy.decision import PolicyDecision
-from dragoman_local.workspace.policy.judge import LENT_OPTIONS
-from dragoman_local.workspace.policy.options import choose_option
-from dragoman_local.workspace.policy.permission_prompt import PermissionChoice
+from dragoman_local.workspace.policy.act_reader import act_of_server
+from dragoman_local.workspace.policy.judge import LENT_OPTIONS, PermissionChoice, PermissionPrompt
+from dragoman_local.workspace.policy.policy import Policy
 
 ASKING_KEY: Final = ASKING.ljust(KEY_LENGTH + 1, "-")
 """The key under which the journal lists them; it is longer than a client's may be."""
@@ -43,6 +41,8 @@ OPTIONS: Final = tuple(option for option in LENT_OPTIONS if option.kind != "allo
 """What a person may answer about an MCP server. There is no rule for good: whoever wrote one that asks wants
 to be asked.
 """
+
+_TAKEN_BACK: Final = "the question was taken back"
 
 
 async def permit_servers(
@@ -56,35 +56,39 @@ async def permit_servers(
 ) -> None:
     """Raise the answer to a request that names an MCP server which is not permitted."""
     servers = value_of(params.get("mcpServers"))
+    policy, asker = partial(_policy, judge, cwd), ServerAsker(hub, judge, session)
+    options: Any = {"agent": agent, "roots": [cwd], "is_elsewhere": True, "lent_options": OPTIONS}
     for server in servers if isinstance(servers, list) else []:
         if not isinstance(server, dict):
             continue
-        act, decision = await judge.in_thread(judge.decide_about_server, server, agent=agent, cwd=cwd)
-        choice = PermissionChoice(
-            option_id=choose_option("allow" if decision.outcome == "allow" else "deny", OPTIONS), by="policy"
-        )
-        if decision.outcome == "ask":
-            try:
-                await judge.in_thread(judge.note, act, decision, outcome="ask")
-                choice = await _ask(hub, judge, act, decision, session)
-            except asyncio.CancelledError:
-                judge.take_back(act, decision)
-                raise
-        decision = await judge.in_thread(judge.settle_server, act, decision, choice, OPTIONS)
-        if decision.outcome != "allow":
-            why = f"Forbidden: the MCP server {act.tool!r} is not permitted: {decision.why}"
-            raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"})
+        desk = await judge.in_thread(judge.desk, policy, asker, **options)
+        try:
+            await desk.permit(partial(act_of_server, server), cwd if session is None else session.id)
+        except ErrorAnswer:
+            name, why = server.get("name"), desk.denials[-1][1].why if desk.denials else _TAKEN_BACK
+            why = f"Forbidden: the MCP server {name!r} is not permitted: {why}"
+            raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"}) from None
 
 
-async def _ask(
-    hub: EngineHub, judge: HubJudge, act: Act, decision: PolicyDecision, session: LiveSession | None
-) -> PermissionChoice:
-    view = Raw(encode_json(view_of(act, why=decision.why)))
-    question = OpenQuestion(act=act, decision=decision, options=OPTIONS, view=view)
-    if session is not None:
-        return await judge.ask_people(session, _params(act, session.id), question)
-    async with asking_session(hub, agent=act.agent, cwd=act.roots[0]) as asking:
-        return await judge.ask_people(asking, _params(act, asking.id), question)
+def _policy(judge: HubJudge, cwd: str) -> Policy:
+    return judge.policy_in([cwd]).about_servers()
+
+
+class ServerAsker:
+    """An `Asker`: whoever follows the session, or sees one that was made for the question."""
+
+    def __init__(self, hub: EngineHub, judge: HubJudge, session: LiveSession | None) -> None:
+        self._hub = hub
+        self._judge = judge
+        self._session = session
+
+    async def ask(self, prompt: PermissionPrompt) -> PermissionChoice:
+        act, session = prompt.act, self._session
+        await self._judge.in_thread(self._judge.note, act, prompt.decision, outcome="ask")
+        if session is not None:
+            return await self._judge.ask_people(session, _params(act, session.id), prompt)
+        async with asking_session(self._hub, agent=act.agent, cwd=act.roots[0]) as asking:
+            return await self._judge.ask_people(asking, _params(act, asking.id), prompt)
 
 
 def _params(act: Act, session_id: str) -> bytes:

@@ -26,8 +26,8 @@ from dragoman.wire.envelope import Request, id_key
 from dragoman.wire.glance import Glance
 from dragoman_hub.remote.own_calls import OwnCalls, params_in
 from dragoman_local.workspace.policy.act_view import lent_call
-from dragoman_local.workspace.policy.desk import LocalDesk, LocalUser
-from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.judge import PermissionPrompt
+from dragoman_local.workspace.policy.permission_service import LocalDesk, LocalUser
 from dragoman_local.workspace.policy.policy import Approve
 from dragoman_local.workspace.policy.policy_files import load_policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError

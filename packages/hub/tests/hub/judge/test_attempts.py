@@ -48,7 +48,7 @@ async def test_who_may_not_answer_and_who_is_late_is_in_the_audit_log(tmp_path: 
         ("_dragoman/hub/answer", "deny", "onlooker", "_dragoman/hub/answer"),
         ("permission", "allow", "owner", "Delete it"),
     ]
-    assert lines[3:] == [("_dragoman/hub/answer", "deny", "late", "_dragoman/hub/answer")] * REFUSALS
+    assert lines[3:] == [("_dragoman/hub/answer", "deny", "late", "_dragoman/hub/answer")] * REFUSALS.count
 
 
 async def test_a_change_of_mode_is_in_the_audit_log_before_the_agent_hears_of_it(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
@@ -19,8 +20,8 @@ from dragoman.testing.pace import deadline, patience
 from dragoman_hub.clients import hub_methods
 from dragoman_hub.judge.question_forms import PERMISSION
 from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.policy_files import NOT_KEPT, RememberedRules
 from dragoman_local.workspace.policy.policy_parser import PolicyError
-from dragoman_local.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
 from tests.hub.sessions.agents import OPTIONS, obedient
 from tests.hub.sessions.stage import Stage, Talker, staged
 
@@ -247,6 +248,40 @@ async def test_a_question_is_withdrawn_when_its_call_becomes_another(tmp_path: P
         assert "reject" in client.texts(session=session)[-1]
     lines = [json.loads(line) for line in (tmp_path / "audit").read_text().splitlines()]
     assert [(line["outcome"], line["by"]) for line in lines] == [("ask", "policy"), ("deny", "cancel")]
+
+
+async def test_a_question_that_nobody_answers_ends_an_earlier_yes_for_the_same(tmp_path: Path) -> None:
+    """The agent hears a no, and a no to an act ends what was permitted for it."""
+    path = tmp_path / "new.txt"
+
+    def asking_twice() -> Agent:
+        agent = Agent("asking-twice")
+
+        @agent.prompt
+        async def ask(turn: Turn) -> None:
+            diffs = [v1.Diff(path=str(path), new_text="x")]
+            for number in (1, 2):
+                call = v1.ToolCallUpdate(tool_call_id=f"c{number}", kind="edit", content=list(diffs))
+                await turn.say(f"{number}: {await turn.ask(call, ALWAYS)!r}")
+            await turn.write_text_file(str(path), "x")
+
+        return agent
+
+    async with staged({"one": asking_twice}, files="hub") as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        prompt = client.prompt(session, "go")
+        first = await client.asked()
+        stage.hub.options = replace(stage.hub.options, expire=0.05)
+        client.allow(first)
+        await client.until(lambda one: "2: " in json.dumps(one))
+        stage.hub.options = replace(stage.hub.options, expire=0.0)
+        asked = await client.until(lambda one: "id" in one and '"hub-' in json.dumps(one))
+        assert asked["params"]["toolCall"]["rawInput"] == {"path": str(path)}
+        assert not path.exists()
+        client.allow(asked, "allow")
+        await client.answer(prompt)
+        assert path.read_text() == "x"
 
 
 async def question_about(stage: Stage, folder: Path, *announced: Any, **asked: Any) -> dict[str, Any]:

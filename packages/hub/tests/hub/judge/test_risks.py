@@ -15,8 +15,11 @@ from dragoman_hub.clients.entry_messages import UNJUDGED
 from dragoman_hub.judge import risks as risks_module
 from dragoman_hub.judge.risks import RiskAssessor, proposal_of
 from dragoman_hub.session.frames import with_ours
-from dragoman_local.workspace.policy.act import ActContext
+from dragoman_local.workspace.policy.act import Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_file
+from dragoman_local.workspace.policy.act_view import view_of
+from dragoman_local.workspace.policy.decision import PolicyDecision
+from dragoman_local.workspace.policy.judge import PermissionPrompt
 from dragoman_review.risks import LARGEST
 from tests.hub.sessions.agents import OPTIONS
 from tests.hub.sessions.stage import Stage, Talker, staged
@@ -136,7 +139,7 @@ async def test_a_change_is_judged_by_a_worker_while_people_already_look_at_it() 
 
 
 async def test_an_answer_does_not_wait_for_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def never(self: object, session: object, call: object) -> None:
+    async def never(self: object, prompt: object) -> None:
         await asyncio.Event().wait()
 
     monkeypatch.setattr(RiskAssessor, "_judge", never)
@@ -195,8 +198,15 @@ def test_no_agent_says_in_the_place_of_the_hub_that_there_is_no_risk() -> None:
 def test_a_proposal_names_what_would_be_written_and_where_the_work_is() -> None:
     setting = ActContext(roots=("/code",))
     call = v1.ToolCallUpdate(tool_call_id="c", kind="delete", raw_input={"path": "/etc/hosts"})
-    made = proposal_of(act_of_call(call, setting), ())
+    made = proposal_of(asked_about(act_of_call(call, setting)))
     assert (made.paths, made.folders) == (("/etc/hosts",), ("/code",))
-    written = proposal_of(act_of_file("write", "/code/a", setting), [v1.Diff(path="/code/a", new_text="x")])
+    written = proposal_of(asked_about(act_of_file("write", "/code/a", setting, text="x")))
     assert (written.paths, [one.path for one in written.texts]) == (("/code/a",), ["/code/a"])
-    assert proposal_of(act_of_file("read", "/code/a", setting), ()).is_empty
+    assert proposal_of(asked_about(act_of_file("read", "/code/a", setting))).is_empty
+    untold = v1.ToolCallUpdate(tool_call_id="c", kind="execute", title="rm -rf /")
+    assert proposal_of(asked_about(act_of_call(untold, setting))).is_empty
+
+
+def asked_about(act: Act) -> PermissionPrompt:
+    decision = PolicyDecision(outcome="ask", rule="", why="")
+    return PermissionPrompt(act=act, decision=decision, view=view_of(act), options=())

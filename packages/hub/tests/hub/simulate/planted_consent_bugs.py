@@ -19,10 +19,9 @@ from dragoman_hub.judge.hub_judge import HubJudge
 from dragoman_hub.push import notifier
 from dragoman_hub.push.answers import AnswerTicket, AnswerTickets
 from dragoman_hub.session.state import OpenRequest
-from dragoman_local.workspace.policy import grants
+from dragoman_local.workspace.policy import judge
 from dragoman_local.workspace.policy.act import Act
-from dragoman_local.workspace.policy.grants import Grants
-from dragoman_local.workspace.policy.judge import PermissionJudge
+from dragoman_local.workspace.policy.judge import Grants, PermissionJudge
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_files import load_policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError
@@ -75,7 +74,7 @@ _settle = PermissionJudge.settle
 
 
 def _settle_unwritten(self: PermissionJudge, act: Act, decision: Any, *more: Any, **options: Any) -> Any:
-    with patch.object(PermissionJudge, "write", lambda self, *args, **line: None):
+    with patch.object(PermissionJudge, "write", lambda self, *args, **line: True):
         return _settle(self, act, decision, *more, **options)
 
 
@@ -99,12 +98,12 @@ BUGS: dict[str, Callable[[], Any]] = {
         follower, "block_of", _block_from_its_beginning
     ),
     "a yes is not used up": lambda: patch.object(Grants, "use", _use_without_end),
-    "a yes holds for any text": lambda: patch.object(grants, "_gives", lambda grant, want: True),
+    "a yes holds for any text": lambda: patch.object(judge, "_gives", lambda grant, want: True),
     "a yes holds in later turns": lambda: patch.object(HubJudge, "end_turn", lambda self, session: None),
     "a no does not end a yes": lambda: patch.object(Grants, "take_back", lambda self, act: None),
-    "a yes holds in every folder": lambda: patch.object(grants, "_command", lambda act: act.script.text),
+    "a yes holds in every folder": lambda: patch.object(judge, "_command", lambda act: act.script.text),
     "a refusal does not stop the write": lambda: patch.object(HubJudge, "guard", _guard_late),
-    "a policy that is broken denies nothing": lambda: patch.object(HubJudge, "_policy_in", _skip_broken),
+    "a policy that is broken denies nothing": lambda: patch.object(HubJudge, "policy_in", _skip_broken),
     "a question is shown before its line is written": lambda: patch.object(
         PermissionJudge, "note", _write_nothing_asked
     ),

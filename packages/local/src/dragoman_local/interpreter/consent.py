@@ -21,9 +21,8 @@ from dragoman.schema.errors import SchemaError
 from dragoman_local.workspace.policy.act import Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call
 from dragoman_local.workspace.policy.audit import AuditLog, audit_entry
-from dragoman_local.workspace.policy.decision import PolicyDecision
+from dragoman_local.workspace.policy.decision import PolicyDecision, choose_option
 from dragoman_local.workspace.policy.judge import resolve, with_real_paths
-from dragoman_local.workspace.policy.options import choose_option
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_files import load_policy
 from dragoman_local.workspace.policy.policy_paths import policy_paths

@@ -19,7 +19,7 @@ from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NOT_FOUND
 from dragoman_local.workspace import extension_methods
 from dragoman_local.workspace.lent_files import LentFiles
 from dragoman_local.workspace.local_client import LocalClient
-from dragoman_local.workspace.policy.desk import LocalDesk
+from dragoman_local.workspace.policy.permission_service import LocalDesk
 from dragoman_local.workspace.settings import LocalRules
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@
         lent(session.id)
 
 `run`, `chat`, the doors for other protocols and interpreters are such clients, and differ in whom they ask:
-`find_desk` gives the desk (`policy.desk`) that answers for a session, or None, and then nothing is permitted.
+`find_desk` gives the `LocalDesk` that answers for a session, or None, and then nothing is permitted.
 It is called with the first request, so that a client whose agent asks for nothing loads no policy.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from dragoman.schema import v1
 from dragoman_local.workspace.lent_files import Access
-from dragoman_local.workspace.policy.options import select_option
+from dragoman_local.workspace.policy.decision import select_option
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
 from dragoman_local.workspace.refusals import policy_refusal
 from dragoman_local.workspace.remote_access import serve_decisions
@@ -27,7 +27,7 @@ from dragoman_local.workspace.settings import FileSettings, LocalRules, Place, T
 from dragoman_local.workspace.workspace import Servable, Workspace
 
 if TYPE_CHECKING:
-    from dragoman_local.workspace.policy.desk import LocalDesk
+    from dragoman_local.workspace.policy.permission_service import LocalDesk
 
 _Permits: TypeAlias = Callable[[v1.RequestPermissionRequest, object], Awaitable[v1.RequestPermissionResponse]]
 _Elicits: TypeAlias = Callable[[v1.CreateElicitationRequest, object], Awaitable[v1.CreateElicitationResponse]]

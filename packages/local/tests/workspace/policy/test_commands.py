@@ -13,7 +13,7 @@ from dragoman_local.workspace.policy.commands import (
     spells,
 )
 from dragoman_local.workspace.policy.decision import Certainty
-from dragoman_local.workspace.policy.partial_words import ANY, ONE
+from dragoman_local.workspace.policy.globs import ANY, ONE
 from tests.every import every
 
 WORDS = st.lists(st.text(st.sampled_from("ab-*?[]' \"\\/.=é"), max_size=6), min_size=1, max_size=5)

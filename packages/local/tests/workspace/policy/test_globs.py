@@ -2,8 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman_local.workspace.policy.decision import Certainty
-from dragoman_local.workspace.policy.globs import absolute, is_beneath, permits, restricts
-from dragoman_local.workspace.policy.partial_words import ANY, ONE, RUN
+from dragoman_local.workspace.policy.globs import ANY, ONE, RUN, absolute, is_beneath, permits, restricts
 from tests.every import every
 from tests.workspace.policy.makers import HOME, ROOT
 

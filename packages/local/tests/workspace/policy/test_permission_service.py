@@ -18,10 +18,10 @@ from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.audit import AuditLog
 from dragoman_local.workspace.policy.decision import PolicyDecision
-from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.judge import PermissionPrompt
 from dragoman_local.workspace.policy.permission_service import PermissionService
 from dragoman_local.workspace.policy.policy import Policy
-from dragoman_local.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
+from dragoman_local.workspace.policy.policy_files import NOT_KEPT, RememberedRules
 from dragoman_local.workspace.refusals import reason_of
 from tests.workspace.policy.makers import OFFERED, ROOT, option, policy
 
@@ -60,8 +60,9 @@ class Desk:
     def __init__(self, folder: Path, rules: str = RULES, *, asker: Any = None, **more: Any) -> None:
         self.log = folder / "audit.jsonl"
         self.kept = RememberedRules(str(folder / "remembered.toml"))
+        written = policy(rules, approve=more.pop("approve", None))
         self.desk = PermissionService(
-            policy(rules, approve=more.pop("approve", None)),
+            lambda: replace(written, remembered_rules=self.kept.rules()),
             asker=asker,
             audit=AuditLog(str(self.log)),
             remembered_rules=self.kept,
@@ -192,7 +193,7 @@ class SlowPolicy(Policy, frozen=True, kw_only=True):
 async def test_rules_are_evaluated_beside_the_loop_and_questions_stay_in_order(tmp_path: Path) -> None:
     person, begun, hold = Person(*["once"] * 3), threading.Event(), threading.Event()
     desk = Desk(tmp_path, asker=person)
-    desk.desk.policy = SlowPolicy(begun=begun, hold=hold)
+    desk.desk._policy = lambda: SlowPolicy(begun=begun, hold=hold)
     lines = ["make slow", "make 2", "make 3"]
     asking = [asyncio.create_task(desk.run(line)) for line in lines]
     assert await asyncio.to_thread(begun.wait, patience(30))  # the loop goes on while a rule is evaluated

@@ -5,7 +5,7 @@ import pytest
 
 from dragoman_local.workspace.policy.act_view import view_of
 from dragoman_local.workspace.policy.decision import PolicyDecision
-from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.judge import PermissionPrompt
 from dragoman_local.workspace.policy.terminal import TerminalAsker
 from tests.workspace.policy.makers import OFFERED, command, option
 from tests.workspace.policy.typist import Terminal, terminal

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from dragoman.schema import v1
 from dragoman_app.tui import ports
 from dragoman_app.tui.ports import ChatUser, FieldRefused, FormAnswer, FormPrompt, Value
-from dragoman_local.workspace.policy.forms import (
+from dragoman_local.workspace.policy.elicitation import (
     BadFormValue,
     Field,
     cautions,

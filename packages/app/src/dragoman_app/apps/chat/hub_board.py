@@ -30,7 +30,7 @@ from dragoman_app.tui.ports import BoardQuestion, BoardSession, Caution, ChatReq
 from dragoman_local.workspace.policy.act import ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call
 from dragoman_local.workspace.policy.act_view import ActView, view_of
-from dragoman_local.workspace.policy.options import usable_options
+from dragoman_local.workspace.policy.decision import usable_options
 
 HUB = "_dragoman/hub/"
 

@@ -48,7 +48,7 @@ from dragoman_app.tui.ports import (
 from dragoman_local.journal.brief import ConversationBrief
 from dragoman_local.sandbox.boundary import SAYS
 from dragoman_local.workspace.local_client import LocalClient
-from dragoman_local.workspace.policy.desk import LocalDesk
+from dragoman_local.workspace.policy.permission_service import LocalDesk
 from dragoman_local.workspace.settings import LocalRules, Place
 
 MOST_TERMINALS = 64

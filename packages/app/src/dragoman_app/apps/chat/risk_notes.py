@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from dragoman_app.tui.ports import Caution
-from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.judge import PermissionPrompt
 from dragoman_review.assessor import Assessor
 from dragoman_review.risks import make_proposal
 

@@ -8,8 +8,8 @@ from dragoman_app.apps.chat.forms import ScreenForms
 from dragoman_app.apps.chat.risk_notes import RiskNotes
 from dragoman_app.tui.ports import ChatUser, PermissionQuestion
 from dragoman_local.workspace.policy.audit import AuditEntry
-from dragoman_local.workspace.policy.desk import LocalUser, ReportedAuditLog
-from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.judge import PermissionPrompt
+from dragoman_local.workspace.policy.permission_service import LocalUser, ReportedAuditLog
 
 
 def at_screen(person: ChatUser, risk_notes: RiskNotes) -> LocalUser:

@@ -34,7 +34,7 @@ from dragoman_app.apps.run.plan import check_policy
 from dragoman_app.apps.target import ChosenAgent
 from dragoman_local.secrets.search import redact
 from dragoman_local.workspace.local_client import LocalClient
-from dragoman_local.workspace.policy.desk import NOBODY, LocalDesk, LocalUser, ReportedAuditLog
+from dragoman_local.workspace.policy.permission_service import NOBODY, LocalDesk, LocalUser, ReportedAuditLog
 from dragoman_local.workspace.settings import LocalRules
 
 MOST_SESSIONS = 64

@@ -19,7 +19,7 @@ from dragoman_app.apps.gateway.report import (
     TurnEvent,
     TurnReport,
 )
-from dragoman_local.workspace.policy.desk import LocalDesk, LocalUser
+from dragoman_local.workspace.policy.permission_service import LocalDesk, LocalUser
 from dragoman_local.workspace.snapshots import FileChange
 
 EventListener: TypeAlias = Callable[[TurnEvent], Awaitable[None]]

@@ -21,10 +21,16 @@ from dragoman.schema.codec import write
 from dragoman.text.sanitize import sanitize
 from dragoman.wire import Id
 from dragoman_app.apps.mcp.connection import McpConnection
-from dragoman_local.workspace.policy.desk import NOBODY, LocalUser
-from dragoman_local.workspace.policy.forms import BadFormValue, check_value, fields_of, matches, required_in
-from dragoman_local.workspace.policy.options import choose_option, option_name
-from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.decision import choose_option, option_name
+from dragoman_local.workspace.policy.elicitation import (
+    BadFormValue,
+    check_value,
+    fields_of,
+    matches,
+    required_in,
+)
+from dragoman_local.workspace.policy.judge import PermissionPrompt
+from dragoman_local.workspace.policy.permission_service import NOBODY, LocalUser
 
 FIELD = "decision"
 

@@ -19,7 +19,7 @@ from dragoman_app.apps.run.reporter import RunReporter
 from dragoman_local.workspace.local_client import LocalClient
 
 if TYPE_CHECKING:
-    from dragoman_local.workspace.policy.desk import LocalDesk
+    from dragoman_local.workspace.policy.permission_service import LocalDesk
 
 
 class LentWorkspace:
@@ -57,7 +57,7 @@ class LentWorkspace:
         """Who answers, in all sessions; made when it is first asked for."""
         if self._made_desk is None:
             from dragoman_app.apps.run.questions import at_terminal, tell_answer, tell_open
-            from dragoman_local.workspace.policy.desk import NOBODY, LocalDesk, ReportedAuditLog
+            from dragoman_local.workspace.policy.permission_service import NOBODY, LocalDesk, ReportedAuditLog
 
             plan, decisions = self._plan, self.decisions
             self._made_desk = LocalDesk(

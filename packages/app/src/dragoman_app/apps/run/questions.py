@@ -17,7 +17,7 @@ from dragoman.text.sanitize import sanitize_json
 from dragoman_app.apps.run import events
 from dragoman_app.apps.run.narrate import now
 from dragoman_app.apps.run.reporter import RunReporter
-from dragoman_local.workspace.policy.desk import LocalUser
+from dragoman_local.workspace.policy.permission_service import LocalUser
 from dragoman_local.workspace.policy.terminal import TerminalAsker, TerminalForms, TerminalLines
 
 

@@ -12,12 +12,11 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from dragoman_local.workspace.policy.changes import FileChange
-from dragoman_local.workspace.policy.globs import absolute, is_beneath, is_plain
-from dragoman_local.workspace.policy.partial_words import ANY
+from dragoman_local.workspace.policy.globs import ANY, absolute, is_beneath, is_plain
 from dragoman_local.workspace.policy.program_calls import read_call
 from dragoman_local.workspace.policy.programs import is_harmless, name_of
 from dragoman_local.workspace.policy.shell import CommandScript
+from dragoman_local.workspace.policy.tool_inputs import FileChange
 
 Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal", "mcp"]
 

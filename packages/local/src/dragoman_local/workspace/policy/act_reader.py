@@ -19,15 +19,20 @@ from msgspec.structs import replace
 from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman_local.workspace.policy.act import READS, TOO_LARGE, Act, ActContext
-from dragoman_local.workspace.policy.changes import PATCH_KEYS, PLACE_KEYS, FileChange, changes_in
-from dragoman_local.workspace.policy.input_texts import (
+from dragoman_local.workspace.policy.programs import TOOL_VERBS
+from dragoman_local.workspace.policy.shell import CommandScript, read_arguments, read_line, unknown_command
+from dragoman_local.workspace.policy.tool_inputs import (
     COMMAND_KEYS,
     FOLDER_KEYS,
     MOST_TEXTS,
+    PATCH_KEYS,
     PATH_LISTS,
+    PLACE_KEYS,
     VARIABLE_KEYS,
+    FileChange,
     bounded,
     canonical_paths,
+    changes_in,
     is_address,
     is_odd,
     is_place,
@@ -37,8 +42,6 @@ from dragoman_local.workspace.policy.input_texts import (
     prose_in,
     unknown_texts,
 )
-from dragoman_local.workspace.policy.programs import TOOL_VERBS
-from dragoman_local.workspace.policy.shell import CommandScript, read_arguments, read_line, unknown_command
 
 # One well-known editing tool calls its verbs commands.
 _EDITOR_VERBS: Final = ("view", "create", "str_replace", "insert", "undo_edit")

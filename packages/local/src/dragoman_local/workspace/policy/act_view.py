@@ -20,15 +20,19 @@ from dragoman.schema.codec import write
 from dragoman.text.diff import changed_lines
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman_local.workspace.policy.act import Act
-from dragoman_local.workspace.policy.changes import CHANGE_KEYS, FileChange, remarks_in, result_of, texts_of
-from dragoman_local.workspace.policy.input_texts import (
-    COMMAND_KEYS,
-    VARIABLE_KEYS,
-    canonical_paths,
-    unknown_texts,
-)
 from dragoman_local.workspace.policy.rules import parts_of
 from dragoman_local.workspace.policy.shell import UNTOLD
+from dragoman_local.workspace.policy.tool_inputs import (
+    CHANGE_KEYS,
+    COMMAND_KEYS,
+    VARIABLE_KEYS,
+    FileChange,
+    canonical_paths,
+    remarks_in,
+    result_of,
+    texts_of,
+    unknown_texts,
+)
 
 DEEDS: Final[Mapping[str, str]] = {
     "read": "read a file",

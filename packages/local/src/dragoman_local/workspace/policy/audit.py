@@ -21,6 +21,7 @@ and compares it later.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import threading
@@ -39,6 +40,8 @@ from dragoman_local.secrets.search import redact
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.decision import PolicyDecision
 from dragoman_local.workspace.policy.policy_paths import policy_paths
+
+log = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 By: TypeAlias = Literal["policy", "person", "deadline", "cancel"]
@@ -184,6 +187,15 @@ class AuditLog:
             size = os.fstat(descriptor).st_size
             head_file.seek(0)
             head_file.write(write_head(AuditHead(head.number + 1, digest_of(text), size)))
+
+    def has_written(self, line: AuditEntry) -> bool:
+        """Write one line; whether that was possible."""
+        try:
+            self.append(line)
+        except OSError:
+            log.exception("the audit log cannot be written; nothing is permitted until it can")
+            return False
+        return True
 
     def _open_head(self) -> FileIO:
         """Whoever has locked the log has it alone."""

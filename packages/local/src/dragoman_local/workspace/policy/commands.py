@@ -19,8 +19,7 @@ from functools import lru_cache
 from itertools import islice
 
 from dragoman_local.workspace.policy.decision import Certainty
-from dragoman_local.workspace.policy.globs import literal
-from dragoman_local.workspace.policy.partial_words import has_unknown_part, is_known, may_be
+from dragoman_local.workspace.policy.globs import has_unknown_part, is_known, literal, may_be
 from dragoman_local.workspace.policy.program_calls import ProgramCall, program_name, read_call
 from dragoman_local.workspace.policy.programs import name_of
 

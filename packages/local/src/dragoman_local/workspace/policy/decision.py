@@ -1,11 +1,23 @@
-"""What was decided, and why."""
+"""What was decided, and why; and which of the offered options says so.
+
+Pure. An option is chosen by its id and judged by its kind, which every face of ours shows beside its name.
+Other clients may show the name alone, so an option that says the opposite of its kind is none. What is
+decided by rules is decided once: `allow_always` is for people. Where no option says what was decided, or
+where ids leave a doubt, nothing is chosen, and nothing chosen permits nothing.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
+
+from dragoman.schema import v1
+from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
+from dragoman.text.sanitize import sanitize_line
 
 Outcome: TypeAlias = Literal["allow", "ask", "deny"]
 
@@ -40,3 +52,58 @@ class PolicyDecision(Struct, frozen=True, kw_only=True):
 def strictest(*decisions: PolicyDecision) -> PolicyDecision:
     """The strictest one; of equals one that a rule made, then the first."""
     return max(decisions, key=lambda decision: (STRICTNESS[decision.outcome], decision.is_rule))
+
+
+# Options.
+
+KINDS: Final[dict[Literal["allow", "deny"], tuple[str, ...]]] = {
+    "allow": ("allow_once",),
+    "deny": ("reject_once", "reject_always"),
+}
+
+MOST_NAME: Final = 60
+
+_FIRST_WORD: Final = re.compile(r"\W*(\w+)")
+_YES_WORDS: Final = frozenset({"yes", "allow", "approve", "accept"})
+_NO_WORDS: Final = frozenset({"no", "reject", "deny", "decline", "refuse"})
+
+
+def choose_option(outcome: Literal["allow", "deny"], options: Sequence[v1.PermissionOption]) -> str | None:
+    """The id of the option to select, or None to select nothing."""
+    usable = usable_options(options)
+    return next(
+        (option.option_id for kind in KINDS[outcome] for option in usable if option.kind == kind), None
+    )
+
+
+def usable_options(options: Sequence[v1.PermissionOption]) -> Sequence[v1.PermissionOption]:
+    """Those whose id is theirs alone, and whose kind is known and is not the opposite of their name."""
+    ids = [option.option_id for option in options]
+    return [
+        option
+        for option in options
+        if option.kind in PERMISSION_OPTION_KINDS
+        and ids.count(option.option_id) == 1
+        and not is_contradiction(option)
+    ]
+
+
+def is_contradiction(option: v1.PermissionOption) -> bool:
+    """Whether a name that begins with a yes is that of a no, or the other way round. Names that begin with
+    another word, or in another language, may say anything.
+    """
+    word = _FIRST_WORD.match(option.name)
+    opposite = _NO_WORDS if option.kind in ("allow_once", "allow_always") else _YES_WORDS
+    return word is not None and word[1].lower() in opposite
+
+
+def option_name(name: str) -> str:
+    """What an agent calls an option, on one short line: room enough for a name, and too little for a menu."""
+    name = " ".join(sanitize_line(name).split())
+    return name if len(name) <= MOST_NAME else f"{name[:MOST_NAME]}…"
+
+
+def select_option(option_id: str | None) -> v1.RequestPermissionResponse:
+    if option_id is None:
+        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+    return v1.RequestPermissionResponse(outcome=v1.SelectedPermissionOutcome(option_id=option_id))

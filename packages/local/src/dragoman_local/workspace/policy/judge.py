@@ -5,7 +5,11 @@ granted once for the same act. What remains is `ask`, and whoever owns the judge
 goes through `settle`, which writes it to the audit log before it takes effect; a decision that cannot be
 written permits nothing.
 
-It blocks for as long as a line of the log takes. It asks nobody and knows no connection.
+It blocks for as long as a line of the log takes. It asks nobody and knows no connection: a `PermissionPrompt`
+is for whoever does.
+
+A grant holds what was shown: the command with its folder and variables, or the change of a file. It is used
+up by one act and ends with its turn. A No to the same act ends it, too.
 """
 
 from __future__ import annotations
@@ -13,33 +17,133 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.schema import v1
 from dragoman.system.files import open_regular
 from dragoman_local.workspace.lent_files import Access
-from dragoman_local.workspace.policy.act import Act, ActContext
+from dragoman_local.workspace.policy.act import READS, Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_command, act_of_file
+from dragoman_local.workspace.policy.act_view import ActView
 from dragoman_local.workspace.policy.audit import AuditLog, By, audit_entry
-from dragoman_local.workspace.policy.decision import PolicyDecision
-from dragoman_local.workspace.policy.grants import Grants
-from dragoman_local.workspace.policy.options import choose_option, usable_options
-from dragoman_local.workspace.policy.partial_words import is_known
-from dragoman_local.workspace.policy.permission_prompt import PermissionChoice, Settlement
+from dragoman_local.workspace.policy.decision import PolicyDecision, choose_option, usable_options
+from dragoman_local.workspace.policy.globs import is_known
 from dragoman_local.workspace.policy.policy import Policy
-from dragoman_local.workspace.policy.policy_parser import PolicyError, read_policy
-from dragoman_local.workspace.policy.remembered_rules import (
+from dragoman_local.workspace.policy.policy_files import (
     NOT_KEPT,
     RememberedRules,
     allow_line,
     cover_text,
     rule_text,
 )
+from dragoman_local.workspace.policy.policy_parser import PolicyError, read_policy
+from dragoman_local.workspace.policy.programs import AGENT_MARKS
+from dragoman_local.workspace.policy.tool_inputs import FileChange, result_of, texts_of
+
+MOST_GRANTS: Final = 256
+"""Granted and not used yet; the oldest are forgotten, and asked about again."""
+
+
+class Grant(Struct, frozen=True, kw_only=True):
+    """One file that may be read or changed once, or one command that may be run once."""
+
+    about: tuple[str, str]
+    """Its session, and the file or the command."""
+    verb: str
+    changes: tuple[FileChange, ...] = ()
+    """What was shown of the file's change."""
+
+
+class Grants:
+    """The grants of any number of sessions that are not used yet. Several threads may use them."""
+
+    def __init__(self) -> None:
+        self._grants: deque[Grant] = deque(maxlen=MOST_GRANTS)
+        self._lock = threading.Lock()
+
+    def add(self, act: Act) -> None:
+        """An agent's request for permission was answered with yes."""
+        with self._lock:
+            self._grants.extend(_grants_in(act))
+
+    def take_back(self, act: Act) -> None:
+        """The same was answered with no."""
+        refused = {grant.about for grant in _grants_in(act)}
+        self._keep(lambda grant: grant.about not in refused)
+
+    def use(self, act: Act) -> bool:
+        """Whether something lent was granted before. A granted command or change is used up by this."""
+        wanted = _grants_in(act)
+        with self._lock:
+            found = [next((each for each in self._grants if _gives(each, want)), None) for want in wanted]
+            if not wanted or None in found:
+                return False
+            for want, grant in zip(wanted, found, strict=True):
+                # Whoever may change a file may look at it first, and then still change it.
+                if grant is not None and grant.verb == want.verb and grant in self._grants:
+                    self._grants.remove(grant)
+        return True
+
+    def sessions(self) -> frozenset[str]:
+        with self._lock:
+            return frozenset(grant.about[0] for grant in self._grants)
+
+    def forget(self, session_id: str) -> None:
+        """The turn of a session has ended."""
+        self._keep(lambda grant: grant.about[0] != session_id)
+
+    def clear(self) -> None:
+        self._keep(lambda _: False)
+
+    def _keep(self, is_kept: Callable[[Grant], bool]) -> None:
+        with self._lock:
+            self._grants = deque(filter(is_kept, self._grants), maxlen=MOST_GRANTS)
+
+
+def _gives(grant: Grant, want: Grant) -> bool:
+    """Whether what is wanted was granted: of a write, its result. It is one change, of the file as it is."""
+    if grant.about != want.about or want.verb == "read":
+        return grant.about == want.about and grant.verb in ("read", "edit")
+    is_shown = want.verb != "edit" or result_of(grant.changes, want.changes[0].old) == want.changes[0].new
+    return grant.verb == want.verb and is_shown
+
+
+def _grants_in(act: Act) -> list[Grant]:
+    """What an act is about, as things that can be compared: files, or one command. A yes to changes that the
+    agent has not told in one way is no yes to any of them.
+    """
+    if act.script is not None:
+        return [Grant(about=(act.session_id, _command(act)), verb="run")]
+    verb = "edit" if act.kinds <= {"edit"} else "read" if act.kinds <= READS else None
+    if verb is None or (verb == "edit" and act.doubts):
+        return []
+    return [
+        Grant(
+            about=(act.session_id, path),
+            verb=verb,
+            changes=tuple(change for change in act.changes if change.path == path),
+        )
+        for path in act.real_paths
+    ]
+
+
+def _command(act: Act) -> str:
+    """The same words elsewhere, or with other variables, are another command: what is run may look at any of
+    them, however harmless it is to programs that we know. Agents that mark all their commands do not say so
+    when they ask.
+    """
+    assert act.script is not None
+    text = repr(act.script.commands) if act.script.objection is None else act.script.text
+    return repr((text, act.real_start, sorted(set(act.variables) - AGENT_MARKS)))
+
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +159,56 @@ LENT_OPTIONS: Final = (
     v1.PermissionOption(option_id="reject", name="No", kind="reject_once"),
 )
 """What a person may answer when an agent uses something that is lent."""
+
+
+class PermissionPrompt(Struct, frozen=True, kw_only=True):
+    """One question to a person."""
+
+    act: Act
+    decision: PolicyDecision
+    """Why it is asked."""
+    view: ActView
+    """All of it, for whoever draws it."""
+    text: str = ""
+    """The same as text, where it is to be printed: to draw a large change takes a while."""
+    options: tuple[v1.PermissionOption, ...]
+    """What may be answered. Their names are the agent's words."""
+    meta: object = None
+    """`_meta` of the request, if it was one."""
+
+    @property
+    def texts(self) -> tuple[v1.Diff, ...]:
+        """What files would hold then, for whoever judges it."""
+        return texts_of(self.act.changes, self.view.remarks)
+
+
+class Settlement(NamedTuple):
+    """What holds after a decision was written down."""
+
+    decision: PolicyDecision
+    option: str | None
+    """The option that the agent is told; None if it is told that nothing was chosen."""
+    kept: str = ""
+    """The rule as which it is remembered, if it is."""
+
+
+class PermissionChoice(Struct, frozen=True, kw_only=True):
+    """An answer, from a place where several people can give it."""
+
+    option_id: str | None
+    by: By = "person"
+    person: str = ""
+    """The name by which the audit log knows who answered."""
+    settlement: Settlement | None = None
+    """What holds, if it is written down already."""
+
+
+class Asker(Protocol):
+    """Somebody who can be asked. Cancelling a question takes it back."""
+
+    async def ask(self, act: PermissionPrompt) -> PermissionChoice | str | None:
+        """The chosen option, or None if nothing was chosen."""
+        ...
 
 
 class PermissionJudge:
@@ -98,13 +252,10 @@ class PermissionJudge:
         """Write a decision down. An `allow` that no option says, or that cannot be written, is a `deny`."""
         if decision.outcome == "allow" and option is None:
             decision = _deny(decision, f"{decision.why}; but no option that was offered says so")
-        try:
-            self.write(act, decision, by=by, person=person, option=option)
-        except OSError:
-            log.exception("the audit log cannot be written; nothing is permitted until it can")
-            if decision.outcome == "allow":
-                decision = _deny(decision, "the audit log cannot be written")
-                option = choose_option("deny", options)
+        is_written = self.write(act, decision, by=by, person=person, option=option)
+        if not is_written and decision.outcome == "allow":
+            decision = _deny(decision, "the audit log cannot be written")
+            option = choose_option("deny", options)
         if decision.outcome != "allow":
             self.grants.take_back(act)
         elif act.method == "permission":
@@ -119,41 +270,30 @@ class PermissionJudge:
         by: By,
         option: str | None,
         person: str = "",
-    ) -> None:
-        """Append one line to the audit log; raises `OSError` if that is not possible."""
-        if self._audit is not None:
-            line = audit_entry(act, decision, by=by, person=person, option=option, time=self._now())
-            self._audit.append(line)
+    ) -> bool:
+        """Append one line to the audit log, if there is one; whether that was possible."""
+        line = audit_entry(act, decision, by=by, person=person, option=option, time=self._now())
+        return self._audit is None or self._audit.has_written(line)
 
     def note(
         self, act: Act, decision: PolicyDecision, *, outcome: Literal["ask", "deny"], by: By = "policy"
     ) -> None:
         """Write a question or its end down. They permit nothing, and so hold also if that is not possible."""
         why = decision.why if outcome == "ask" else why_of(None, by)
-        try:
-            line = PolicyDecision(outcome=outcome, rule=decision.rule, why=why)
-            self.write(act, line, by=by, option=None)
-        except OSError:
-            log.exception("the audit log cannot be written; nothing is permitted until it can")
+        self.write(act, PolicyDecision(outcome=outcome, rule=decision.rule, why=why), by=by, option=None)
 
     # Answers that are given for good.
 
-    def settle_choice(
-        self,
-        act: Act,
-        decision: PolicyDecision,
-        options: Sequence[v1.PermissionOption],
-        choice: PermissionChoice,
-        policy: Policy,
-    ) -> Settlement:
+    def settle_choice(self, prompt: PermissionPrompt, choice: PermissionChoice, policy: Policy) -> Settlement:
         """Write a person's answer down, and keep it if it was given for good: all that before anybody hears
-        of it. `decision` is why it was asked.
+        of it.
         """
+        act, options = prompt.act, prompt.options
         kind = next(
             (each.kind for each in usable_options(options) if each.option_id == choice.option_id), None
         )
         outcome: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
-        answer = PolicyDecision(outcome=outcome, rule=decision.rule, why=why_of(kind, choice.by))
+        answer = PolicyDecision(outcome=outcome, rule=prompt.decision.rule, why=why_of(kind, choice.by))
         option = None if kind is None else choice.option_id
         settlement = self.settle(act, answer, options, option, by=choice.by, person=choice.person)
         if settlement.decision.outcome == outcome and kind in ("allow_always", "reject_always"):
@@ -171,18 +311,6 @@ class PermissionJudge:
         except (OSError, PolicyError) as error:
             log.warning("an answer could not be kept: %s", error)
             return ""
-
-    def with_remembered(self, policy: Policy) -> Policy:
-        """A policy with the answers that are remembered now."""
-        try:
-            return (
-                replace(policy, remembered_rules=self._remembered_rules.rules())
-                if self._remembered_rules
-                else policy
-            )
-        except PolicyError as error:
-            log.warning("remembered answers cannot be read: %s", error)
-            return policy
 
     def cover_of_always(self, act: Act, policy: Policy) -> str:
         """What a yes for good would cover, as a sentence."""

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from typing import Final, NamedTuple
 
-from dragoman_local.workspace.policy.partial_words import ANY, ONE, RUN, without_marks
+from dragoman_local.workspace.policy.globs import ANY, ONE, RUN, without_marks
 
 Words = tuple[str, ...]
 

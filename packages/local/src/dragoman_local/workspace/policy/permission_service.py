@@ -8,6 +8,11 @@ A decision is in the log before it takes effect; if it cannot be written there, 
 turn is cancelled, the client answers open requests; the question to the person is taken back, and that too
 is written down. What a permission request was granted is not asked again when the agent then uses the client
 to do it: once, for the same change of a file or the same command, in the same turn.
+
+    desk = LocalDesk(rules, door="run", agent="claude", roots=["/project"], user=LocalUser(permissions=asker))
+
+A desk is all of this for one agent, or for one session of it: the policy of its folders, then its user; and a
+log that has all of it. `LocalClient` brings what the agent asks for to its desk.
 """
 
 from __future__ import annotations
@@ -16,8 +21,10 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from datetime import UTC, datetime
-from typing import Final, TypeAlias
+from functools import partial
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,36 +34,44 @@ from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.policy.act import Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, fold_calls
 from dragoman_local.workspace.policy.act_view import view_of
-from dragoman_local.workspace.policy.audit import AuditLog
-from dragoman_local.workspace.policy.decision import PolicyDecision
+from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, write_approve_mode
+from dragoman_local.workspace.policy.decision import (
+    PolicyDecision,
+    choose_option,
+    select_option,
+    usable_options,
+)
+from dragoman_local.workspace.policy.elicitation import ElicitationService, FormAnswers, FormAsker, OnAnswer
 from dragoman_local.workspace.policy.judge import (
     LENT_OPTIONS,
+    Asker,
+    PermissionChoice,
     PermissionJudge,
+    PermissionPrompt,
+    Settlement,
     act_of_access,
     resolve,
     why_of,
     with_real_paths,
 )
-from dragoman_local.workspace.policy.options import choose_option, select_option, usable_options
-from dragoman_local.workspace.policy.permission_prompt import (
-    Asker,
-    PermissionChoice,
-    PermissionPrompt,
-    Settlement,
-)
 from dragoman_local.workspace.policy.policy import Policy
+from dragoman_local.workspace.policy.policy_files import NOT_KEPT, RememberedRules, load_policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError
-from dragoman_local.workspace.policy.remembered_rules import NOT_KEPT, RememberedRules
+from dragoman_local.workspace.policy.policy_paths import policy_paths
+from dragoman_local.workspace.policy.tool_calls import ToolCalls
 from dragoman_local.workspace.refusals import policy_refusal
+from dragoman_local.workspace.settings import LocalRules, Place
 
 KnownToolCall: TypeAlias = Callable[[str, v1.ToolCallUpdate], v1.ToolCallUpdate | None]
 """What was said before in a session about the tool call of a request."""
+
+Result = TypeVar("Result")
 
 MOST_DENIED: Final = 1000
 """How many refusals are kept for whoever looks; the log has all."""
 
 
-class _JudgedQuestion(Struct, frozen=True, kw_only=True):
+class JudgedQuestion(Struct, frozen=True, kw_only=True):
     """What the policy says of an act, and what a person is to be asked by it."""
 
     act: Act
@@ -75,7 +90,7 @@ class PermissionService:
 
     def __init__(
         self,
-        policy: Policy | Callable[[], Policy],
+        policy: Callable[[], Policy],
         *,
         asker: Asker | None = None,
         audit: AuditLog | None = None,
@@ -87,20 +102,27 @@ class PermissionService:
         find_tool_call: KnownToolCall | None = None,
         requester_of: Callable[[str], str] | None = None,
         is_elsewhere: bool = False,
+        leaves_rest: bool = False,
+        lent_options: Sequence[v1.PermissionOption] = LENT_OPTIONS,
+        threads: Executor | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`policy` may be a function that reads it anew for each decision, in a thread. A `judge` that others
-        use as well comes instead of `audit`, `remembered_rules` and `now`. `requester_of` names the subagent
-        whose session asks, and nothing for any other session. The files of an agent that `is_elsewhere` are
-        another machine's, so those of this one say nothing about them.
+        """`policy` reads it anew for each decision, in a thread. A `judge` that others use as well comes
+        instead of `audit`, `remembered_rules` and `now`. `requester_of` names the subagent whose session asks
+        and nothing for any other session. The files of an agent that `is_elsewhere` are another machine's, so
+        those of this one say nothing about them. Whoever `leaves_rest` leaves to somebody else what no rule
+        names.
         """
-        self.policy = policy
+        self._policy = policy
         self.denials: deque[tuple[Act, PolicyDecision]] = deque(maxlen=MOST_DENIED)
         self._asker = asker
         self._judge = judge or PermissionJudge(audit=audit, remembered_rules=remembered_rules, now=now)
         self._tool_calls = find_tool_call
         self._requester_of = requester_of or (lambda _: "")
         self._is_elsewhere = is_elsewhere
+        self._leaves_rest = leaves_rest
+        self._lent_options = lent_options
+        self._threads = threads
         self._home = os.path.expanduser("~") if home is None else home
         self._default = ActContext(agent=agent, roots=with_real_paths(roots), home=self._home)
         self._sessions: dict[str, ActContext] = {}
@@ -116,26 +138,26 @@ class PermissionService:
         self, request: v1.RequestPermissionRequest, agent: object = None
     ) -> v1.RequestPermissionResponse:
         """Answer `session/request_permission`."""
-        session_id, call = request.session_id, request.tool_call
-        known_call = self._tool_calls(session_id, call) if self._tool_calls is not None else None
-        requester = self._requester_of(session_id)
-        async with self._judge.turnstile(session_id):
-            question = await asyncio.to_thread(self._judge_request, request, known_call, requester)
+        async with self._judge.turnstile(request.session_id):
+            question = await self._in_thread(self._judge_request, request)
         return select_option((await self._answer(question)).option)
 
     async def guard(self, access: Access) -> None:
         """Permit an access to something that is lent, or raise."""
-        await self.permit(
-            lambda: self._resolve(act_of_access(access, self._setting(access.session_id))), access.session_id
-        )
+        await self.permit(partial(act_of_access, access), access.session_id)
 
-    async def permit(self, read_act: Callable[[], Act], session_id: str) -> None:
-        """Permit the use of something that is lent, or raise. `read_act` may wait for a disk."""
-        requester = self._requester_of(session_id)
+    async def permit(self, read_act: Callable[[ActContext], Act], session_id: str) -> None:
+        """Permit the use of something that is lent, or raise."""
         async with self._judge.turnstile(session_id):
-            question = await asyncio.to_thread(
-                lambda: self._judge_act(replace(read_act(), requester=requester), LENT_OPTIONS, None)
-            )
+            question = await self._in_thread(self.judge_lent, read_act, session_id)
+        await self.require(question)
+
+    def judge_lent(self, read_act: Callable[[ActContext], Act], session_id: str) -> JudgedQuestion:
+        """What the policy says of the use of something that is lent. Called in a thread."""
+        return self._judge_act(read_act(self._setting(session_id)), self._lent_options, None)
+
+    async def require(self, question: JudgedQuestion) -> None:
+        """Permit what was judged, or raise."""
         decision, option, _ = await self._answer(question)
         if option not in ("allow", "always"):
             raise policy_refusal(decision.remedy)
@@ -144,7 +166,7 @@ class PermissionService:
         """A person elsewhere has answered a request: what follows from a yes is not asked again. Blocks."""
         kinds = {each.option_id: each.kind for each in usable_options(request.options)}
         if option is not None and kinds.get(option) in ("allow_once", "allow_always"):
-            act = self._act_of(request, None, self._requester_of(request.session_id))
+            act = self._resolve(self._act_of(request, None))
             decision = PolicyDecision(outcome="allow", rule="", why=why_of(kinds[option], "person"))
             self._judge.settle(act, decision, request.options, option, by="person")
 
@@ -157,23 +179,22 @@ class PermissionService:
 
     # Deciding, in a thread.
 
-    def _judge_request(
-        self, request: v1.RequestPermissionRequest, known_call: v1.ToolCallUpdate | None, requester: str
-    ) -> _JudgedQuestion:
-        act = self._act_of(request, known_call, requester)
-        return self._judge_act(
-            act, request.options, fold_calls(request.tool_call, known_call), meta=request.meta
-        )
+    def _in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> asyncio.Future[Result]:
+        return asyncio.get_running_loop().run_in_executor(self._threads, partial(work, *args, **options))
 
-    def _act_of(
-        self, request: v1.RequestPermissionRequest, known_call: v1.ToolCallUpdate | None, requester: str
-    ) -> Act:
+    def _judge_request(self, request: v1.RequestPermissionRequest) -> JudgedQuestion:
+        find, call = self._tool_calls, request.tool_call
+        known_call = None if find is None else find(request.session_id, call)
+        act = self._act_of(request, known_call)
+        return self._judge_act(act, request.options, fold_calls(call, known_call), meta=request.meta)
+
+    def _act_of(self, request: v1.RequestPermissionRequest, known_call: v1.ToolCallUpdate | None) -> Act:
         session_id, setting = request.session_id, self._setting(request.session_id)
-        act = act_of_call(request.tool_call, setting, session_id=session_id, known_call=known_call)
-        return replace(self._resolve(act), requester=requester)
+        return act_of_call(request.tool_call, setting, session_id=session_id, known_call=known_call)
 
     def _resolve(self, act: Act) -> Act:
-        return resolve(act, reads=not self._is_elsewhere)
+        requester = self._requester_of(act.session_id)
+        return replace(resolve(act, reads=not self._is_elsewhere), requester=requester)
 
     def _judge_act(
         self,
@@ -182,18 +203,22 @@ class PermissionService:
         call: v1.ToolCallUpdate | None,
         *,
         meta: object = None,
-    ) -> _JudgedQuestion:
+    ) -> JudgedQuestion:
+        act = self._resolve(act)
         try:
-            policy = self.policy() if callable(self.policy) else self.policy
+            policy = self._policy()
         except PolicyError as error:  # what a person has ruled is not known, so nobody may say yes
-            return _JudgedQuestion(
-                act=act, decision=PolicyDecision(outcome="deny", rule="", why=str(error)), options=options
-            )
+            decision = PolicyDecision(outcome="deny", rule="", why=str(error))
+            return JudgedQuestion(act=act, decision=decision, options=options)
         decision = self._judge.decide(act, policy)
         if decision.outcome == "deny" or (decision.outcome == "ask" and self._asker is None):
             decision = self._judge.with_remedy(act, decision, policy)
+        is_free = decision.outcome == "ask" and not (decision.is_rule or decision.needs_person)
+        if is_free and self._leaves_rest:
+            why = "no rule is about it, so whoever lends it decides"
+            decision = PolicyDecision(outcome="allow", rule=decision.rule, why=why)
         if decision.outcome != "ask" or self._asker is None:
-            return _JudgedQuestion(act=act, decision=decision, options=options)
+            return JudgedQuestion(act=act, decision=decision, options=options)
         offered_options = tuple(usable_options(options))
         always = self._judge.cover_of_always(act, policy)
         own = None if always == NOT_KEPT else _own_always(offered_options)
@@ -209,13 +234,13 @@ class PermissionService:
             options=usable,
             meta=meta,
         )
-        return _JudgedQuestion(
+        return JudgedQuestion(
             act=act, decision=decision, options=options, policy=policy, prompt=prompt, own=own
         )
 
     # Answering.
 
-    async def _answer(self, question: _JudgedQuestion) -> Settlement:
+    async def _answer(self, question: JudgedQuestion) -> Settlement:
         act, decision = question.act, question.decision
         if question.prompt is not None and self._asker is not None:
             return await self._ask(self._asker, question, question.prompt)
@@ -223,12 +248,11 @@ class PermissionService:
             why = f"{decision.why}; it would be asked, and nobody is there"
             decision = PolicyDecision(outcome="deny", rule=decision.rule, why=why, remedy=decision.remedy)
         option = choose_option("allow" if decision.outcome == "allow" else "deny", question.options)
-        settlement = await asyncio.to_thread(
-            self._judge.settle, act, decision, question.options, option, by="policy"
-        )
+        settle = self._judge.settle
+        settlement = await self._in_thread(settle, act, decision, question.options, option, by="policy")
         return self._tell(act, settlement)
 
-    async def _ask(self, asker: Asker, question: _JudgedQuestion, prompt: PermissionPrompt) -> Settlement:
+    async def _ask(self, asker: Asker, question: JudgedQuestion, prompt: PermissionPrompt) -> Settlement:
         act, decision, own = question.act, question.decision, question.own
         offered_options = [option for option in prompt.options if option is not own]
         try:
@@ -242,11 +266,8 @@ class PermissionService:
             return Settlement(decision, None)
         settlement = choice.settlement
         if settlement is None:
-            settlement = await asyncio.to_thread(
-                self._judge.settle_choice, act, decision, prompt.options, choice, question.policy
-            )
-        if settlement.kept and isinstance(self.policy, Policy):
-            self.policy = await asyncio.to_thread(self._judge.with_remembered, self.policy)
+            settle = self._judge.settle_choice
+            settlement = await self._in_thread(settle, prompt, choice, question.policy)
         if own is not None and settlement.option == own.option_id:
             # The agent hears yes, and we remember.
             settlement = settlement._replace(option=choose_option("allow", offered_options))
@@ -268,3 +289,97 @@ def _own_always(options: Sequence[v1.PermissionOption]) -> v1.PermissionOption |
     while any(option.option_id == option_id for option in options):
         option_id += "+"
     return v1.PermissionOption(option_id=option_id, name="Yes, and remember it here", kind="allow_always")
+
+
+# One agent's desk.
+
+
+class AgentMemory(Protocol):
+    """What was heard of the agent: `LocalClient` is one."""
+
+    @property
+    def place(self) -> Place: ...
+    @property
+    def calls(self) -> ToolCalls: ...
+    def requester_of(self, session_id: str) -> str: ...
+
+
+class LocalUser(Struct, frozen=True, kw_only=True):
+    """Who answers an agent's questions; nobody, where there is None, and then the policy decides alone."""
+
+    permissions: Asker | None = None
+    forms: FormAsker | None = None
+
+
+NOBODY = LocalUser()
+
+
+class LocalDesk:
+    """Constructing one asks nothing; it writes down which questions the command line has answered."""
+
+    def __init__(
+        self,
+        rules: LocalRules,
+        *,
+        agent: str,
+        door: str = "",
+        roots: Sequence[str] = (),
+        user: LocalUser = NOBODY,
+        audit: AuditLog | None = None,
+        answers: FormAnswers | None = None,
+        on_answer: OnAnswer | None = None,
+        on_open: Callable[[dict[str, Any]], None] | None = None,
+        client: AgentMemory | None = None,
+    ) -> None:
+        """`agent` is how rules know it, `door` the command whose options are written down. `client` knows
+        what the agent has said of its tool calls and subagents; without one, its files are lent there. Then
+        no answer is kept for good: it would hold for an agent of the same name here.
+        """
+        self.roots = roots
+        if door:
+            write_approve_mode(door, rules.approve, agent=agent)
+        is_elsewhere = client is None or client.place == "there"
+        requester_of = None if client is None else client.requester_of
+        self.permissions = PermissionService(
+            partial(load_policy, roots=roots, file=rules.policy, approve=rules.approve),
+            asker=user.permissions,
+            audit=audit or AuditLog(policy_paths().audit),
+            remembered_rules=None if is_elsewhere else RememberedRules(policy_paths().remembered_file),
+            agent=agent,
+            roots=roots,
+            find_tool_call=None if client is None else client.calls.find_call,
+            requester_of=requester_of,
+            is_elsewhere=is_elsewhere,
+        )
+        self.questions = ElicitationService(
+            answers=answers,
+            asker=user.forms,
+            agent=agent,
+            on_answer=on_answer,
+            on_open=on_open,
+            requester_of=requester_of,
+        )
+
+
+class ReportedAuditLog(AuditLog):
+    """Also tells the loop in which it was made of every line, and when lines cannot be written any more."""
+
+    def __init__(self, *, on_entry: Callable[[AuditEntry], None], on_failure: Callable[[str], None]) -> None:
+        super().__init__(policy_paths().audit)
+        self._loop = asyncio.get_running_loop()
+        self._on_entry = on_entry
+        self._on_failure = on_failure
+        self._has_failed = False
+
+    def append(self, line: AuditEntry) -> None:
+        try:
+            super().append(line)
+        except OSError as error:
+            if not self._has_failed:
+                self._has_failed = True
+                why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
+                remedy = "set XDG_STATE_HOME to a folder where it can be"
+                self._loop.call_soon_threadsafe(self._on_failure, f"{why}, so nothing is permitted; {remedy}")
+            raise  # what is not written down is not permitted
+        self._has_failed = False
+        self._loop.call_soon_threadsafe(self._on_entry, line)

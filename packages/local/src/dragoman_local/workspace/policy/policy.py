@@ -28,8 +28,7 @@ from msgspec.structs import replace
 from dragoman_local.sandbox import names
 from dragoman_local.workspace.policy.act import READS, Act
 from dragoman_local.workspace.policy.decision import STRICTNESS, Certainty, Outcome, PolicyDecision, strictest
-from dragoman_local.workspace.policy.globs import names_below
-from dragoman_local.workspace.policy.partial_words import ANY, RUN, is_known, may_be
+from dragoman_local.workspace.policy.globs import ANY, RUN, is_known, may_be, names_below
 from dragoman_local.workspace.policy.rules import ActPart, PolicyRule, parts_of, relevance
 
 _GUARDED: Final = frozenset(
@@ -50,7 +49,7 @@ _LONGEST: Final = max(map(len, _GUARDED))
 def is_guarded(path: str, *, roots: Sequence[str], knows_head: bool = True) -> bool:
     """Whether a path leads to such a file. A `HEAD` makes any folder a repository; to git it is a commit."""
     parts = tuple(name.casefold() for name in names_below(path, roots))
-    runs = (parts[at : at + size] for size in range(1, _LONGEST + 1) for at in range(len(parts)))
+    runs = [parts[at : at + size] for size in range(1, _LONGEST + 1) for at in range(len(parts))]
     if not _GUARDED.isdisjoint(runs):
         return True
     if any(name.endswith(".git") for name in parts) or (knows_head and parts[-1:] == ("head",)):

@@ -1,21 +1,41 @@
-"""How policies are read, and put in layers; `policy_paths` knows where they are.
+"""How policies are read and put in layers, and where answers that a person gave for good are kept as rules.
 
-Only reads. A project is trusted if the user's file says so (`trust = ["~/work/mine"]`), never
-because it says so itself.
+A project is trusted if the user's file says so (`trust = ["~/work/mine"]`), never because it says so itself.
+`policy_paths` knows where the files are.
+
+The file of answers has the language of a policy, so that a person can read and delete them. Each rule has a
+comment above it that says when it was made and what was asked. The file is replaced as a whole, so that
+nobody ever reads half of it, and locked meanwhile, so that two programs lose nothing.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Final
+from pathlib import Path
+from typing import Final, Literal
 
-from dragoman.system.files import open_regular
+from dragoman.schema.v1.tool_call import TOOL_KINDS
+from dragoman.system.files import CAREFUL, lock, open_regular
+from dragoman.system.replacement import PRIVATE, replacement_of
+from dragoman.text.sanitize import sanitize_line
+from dragoman.text.toml import toml_skeleton
+from dragoman_local.secrets.search import redact
 from dragoman_local.workspace.policy import globs
+from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.commands import literal_pattern
+from dragoman_local.workspace.policy.globs import is_plain, literal
 from dragoman_local.workspace.policy.policy import Approve, Policy, PolicyLayer
 from dragoman_local.workspace.policy.policy_parser import PolicyError, Rulebook, read_policy
 from dragoman_local.workspace.policy.policy_paths import policy_paths, project_file
+from dragoman_local.workspace.policy.rules import PolicyRule
+from dragoman_local.workspace.policy.shell import CommandScript
 
 MOST_BYTES: Final = 1_048_576
 """A larger file is no policy, and reading it would be a way to stop us."""
@@ -108,3 +128,204 @@ def _layer(name: str, book: Rulebook, *, only_stricter: bool = False) -> PolicyL
 def _and_below(path: str) -> Sequence[str]:
     place = globs.literal(os.path.abspath(path))
     return (place, f"{place}/**")
+
+
+HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
+
+
+MOST_LINE: Final = 1000
+"""Characters of a command line that somebody would still copy."""
+
+NOT_KEPT: Final = "Always: this answer cannot be remembered; you will be asked again."
+
+
+def cover_text(act: Act) -> str:
+    """What a remembered yes to this act would cover, as a sentence for whoever is about to say it."""
+    fields = _conditions(act, "allow")
+    if fields is None:
+        return NOT_KEPT
+    project, where = act.roots[0], act.start if act.script is not None else act.roots[0]
+    sessions = "" if where == project else f", in sessions of {_short(project, act)}"
+    return f"Always covers {_deed(act, fields)} in {_short(where, act)}{sessions}, for {act.agent}."
+
+
+def _deed(act: Act, fields: Mapping[str, Sequence[str]]) -> str:
+    if act.script is not None:
+        letter = "to the letter, " if "command_line" in fields else ""
+        return f"`{act.script.text}` {letter}".rstrip(" ")
+    kinds = " and ".join(_KINDS.get(kind, f"the kind {kind}") for kind in sorted(act.kinds))
+    tool = f" by the tool {act.tool}" if act.tool else ""
+    if not act.paths:
+        return f"every use of the tool {act.tool}, whatever its input,"
+    return f"{kinds} of {', '.join(_short(path, act) for path in act.paths)}{tool},"
+
+
+_KINDS: Final = {
+    "read": "reads",
+    "edit": "changes",
+    "delete": "deletions",
+    "move": "moves",
+    "search": "searches",
+    "fetch": "fetches",
+    "other": "any use",
+}
+
+
+def _short(path: str, act: Act) -> str:
+    """A path as a shell would let one write it."""
+    root = act.roots[0]
+    if path.startswith(f"{root}/") and act.script is None:
+        return path[len(root) + 1 :]
+    is_at_home = act.home and (path == act.home or path.startswith(f"{act.home}/"))
+    return f"~{path[len(act.home) :]}" if is_at_home else path
+
+
+def rule_text(act: Act, decision: Literal["allow", "deny"], *, now: datetime) -> str | None:
+    """The rule that answers exactly this question again, or None if it is not clear enough for one."""
+    fields = _conditions(act, decision)
+    if fields is None:
+        return None
+    text = act.script.text if act.script else act.title or act.kind
+    question_text = sanitize_line(redact(text), exact=True)
+    who = sanitize_line(act.agent) or "an agent"
+    lines = [
+        f"# {now.astimezone(UTC):%Y-%m-%d %H:%M} UTC, asked by {who}: {question_text}",
+        "[[rule]]",
+        f'decision = "{decision}"',
+        *(f"{key} = {toml_value(values)}" for key, values in fields.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def allow_line(act: Act) -> str:
+    """The command line with which a person keeps a yes to exactly this; empty where none can."""
+    conditions = _conditions(act, "allow")
+    if conditions is None or (act.tool and act.tool in TOOL_KINDS) or len(act.kinds) > 1:
+        return ""
+    words = ["dragoman", "policy", "allow", "--agent", act.agent, "--cwd", act.roots[0]]
+    if act.script is not None:
+        if act.start not in act.roots:
+            return ""  # the same words in another folder
+        words += ["--command", act.script.text]
+    else:
+        words += ["--kind", *act.kinds, *(("--tool", act.tool) if act.tool else ())]
+        words += [word for path in act.paths for word in ("--path", path)]
+    line = shlex.join(words)
+    return line if line.isprintable() and len(line) <= MOST_LINE else ""
+
+
+def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Sequence[str]] | None:
+    """What a rule must name to mean this and nothing else. It belongs to one agent and one project."""
+    if not act.agent or not act.roots or act.doubts or act.method == "mcp":
+        return None  # whoever wrote a rule that asks about an MCP server wants to be asked
+    fields: dict[str, Sequence[str]] = {
+        "agent": [literal(act.agent)],
+        "project": place_patterns(act.roots[0]),
+    }
+    if act.script is not None:
+        if act.objection() is not None:
+            return None
+        # The same words do something else in another folder. A rejection holds in the whole project.
+        if decision == "allow":
+            fields["folder"] = place_patterns(act.start)
+        return {**fields, **_command_conditions(act.script)}
+    fields["kind"] = sorted(act.kinds)
+    if act.tool:
+        fields["tool"] = [literal(act.tool)]
+    if act.paths:
+        # Where a text may name another path, no rule for paths would ever hold.
+        is_clear = decision == "deny" or (not act.unknown_texts and all(map(is_plain, act.paths)))
+        return {**fields, "path": [literal(path) for path in act.paths]} if is_clear else None
+    # A tool without a name and without a path, or with another input, could be anything the next time.
+    return fields if act.tool and act.is_clear and not act.possible_places else None
+
+
+def _command_conditions(script: CommandScript) -> dict[str, Sequence[str]]:
+    """One plain command is kept as such; what is more than that, only as the very line that it is."""
+    try:
+        is_plain = len(script.commands) == 1 and tuple(shlex.split(script.text)) == script.commands[0]
+    except ValueError:
+        is_plain = False
+    return {"command": [literal_pattern(script.commands[0])]} if is_plain else {"command_line": [script.text]}
+
+
+def place_patterns(path: str) -> Sequence[str]:
+    """A folder as it was named, and where it really is: agents say the one, terminals the other."""
+    return [literal(spelling) for spelling in dict.fromkeys((path, os.path.realpath(path)))]
+
+
+def toml_value(values: Sequence[str]) -> str:
+    """One text or a list: TOML writes both as JSON does, but for controls that JSON leaves alone."""
+    text = json.dumps(values if len(values) > 1 else values[0], ensure_ascii=False)
+    return re.sub(r"[\x7f-\x9f]", lambda control: f"\\u{ord(control[0]):04x}", text)
+
+
+class RememberedRules:
+    """The file of answers. Constructing one reads nothing."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def rules(self) -> tuple[PolicyRule, ...]:
+        return read_if_there(self.path).rules
+
+    def remember(
+        self, act: Act, decision: Literal["allow", "deny"], *, now: datetime | None = None
+    ) -> str | None:
+        """Keep an answer; its rule, or None if it cannot be said as one: then it is asked again."""
+        block = rule_text(act, decision, now=now or datetime.now(UTC))
+        if block is not None:
+            self.add(block, head=HEAD)
+        return block
+
+    def add(self, block: str, *, head: str = "") -> None:
+        """Put rules at the end of the file; `head` begins a new one."""
+        with self._lock_file():
+            text = read_text(self.path) or head
+            self._replace(f"{text.rstrip()}\n\n{block}".lstrip())
+
+    def take_back(self, block: str) -> None:
+        """Delete a rule that `remember` has just kept."""
+        with self._lock_file():
+            before, _, after = (read_text(self.path) or "").rpartition(block)
+            self._replace(before + after)
+
+    def forget(self, line: int) -> bool:
+        """Delete the rule that begins in a line, with its comment; whether there was one."""
+        with self._lock_file():
+            text = read_text(self.path) or ""
+            lines, starts = text.splitlines(keepends=True), _blocks(text)
+            if line not in starts:
+                return False
+            end = min((start for header, start in starts.items() if header > line), default=len(lines))
+            self._replace("".join(lines[: starts[line]] + lines[end:]))
+        return True
+
+    @contextmanager
+    def _lock_file(self) -> Iterator[None]:
+        folder = os.path.dirname(self.path)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | CAREFUL, 0o600)
+        try:
+            lock(descriptor)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _replace(self, text: str) -> None:
+        read_policy(text, self.path)  # what we write must be readable, or nobody could start again
+        with replacement_of(Path(self.path), mode=PRIVATE) as copy:
+            copy.write_bytes(text.encode())
+
+
+def _blocks(text: str) -> dict[int, int]:
+    """The line of each rule's header, with the index of the line where its comment begins."""
+    lines = text.splitlines()
+    blocks: dict[int, int] = {}
+    for number, line in enumerate(toml_skeleton(text).splitlines(), 1):
+        if re.match(r"^\s*\[\[\s*rule\s*\]\]", line):
+            begin = number - 1
+            while begin > 0 and lines[begin - 1].lstrip().startswith("#"):
+                begin -= 1
+            blocks[number] = begin
+    return blocks

@@ -197,19 +197,30 @@ class _CallReader:
         """What the operands leave open, when all options are known."""
         if self._entry is None:
             return f"{self._title} is not in the table of programs"
-        operands, texts = self._operands, [flag.text for flag in self._flags]
         if self._carried is not None:
             return self._carried.doubt
+        operands, flags = self._operands, self._flags
         starts = self._has("script") or self._has("carries")
-        if starts and len(operands) != 1 and not (texts and texts[-1] in ("-V", "-v", "--version")):
-            return f"nobody knows what {self._title} would run, or with which options"
-        if (self._has("0") and operands) or (self._has("1") and len(operands) > 1):
-            return f"{self._title} is given {operands[-1]}"
-        if self._has("plain") and any("=" in word for word in operands):
-            return f"{self._title} is given a setting"
-        if self._name == "git" and any("::" in word for word in operands):
-            return "git is given an address that it may run"
-        scripts = [flag.value or "" for flag in self._flags if flag.text in ("-e", "--expression")]
-        if self._has("sed") and not all(map(_SED_SCRIPT.fullmatch, scripts or operands[:1])):
-            return "sed's script may do more than print, delete and replace"
-        return None
+        tells_version = bool(flags) and flags[-1].text in ("-V", "-v", "--version")
+        scripts = [flag.value or "" for flag in flags if flag.text in ("-e", "--expression")] or operands[:1]
+        most = 0 if self._has("0") else 1 if self._has("1") else len(operands)
+        doubts = (
+            (
+                starts and len(operands) != 1 and not tells_version,
+                f"nobody knows what {self._title} would run, or with which options",
+            ),
+            (len(operands) > most, f"{self._title} is given {''.join(operands[-1:])}"),
+            (
+                self._has("plain") and any("=" in each for each in operands),
+                f"{self._title} is given a setting",
+            ),
+            (
+                self._name == "git" and any("::" in each for each in operands),
+                "git is given an address that it may run",
+            ),
+            (
+                self._has("sed") and not all(map(_SED_SCRIPT.fullmatch, scripts)),
+                "sed's script may do more than print, delete and replace",
+            ),
+        )
+        return next((doubt for is_open, doubt in doubts if is_open), None)

@@ -10,7 +10,7 @@ speak about it (`Certainty.PERHAPS`), and then the answer is never to allow.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Final, NamedTuple
@@ -21,12 +21,12 @@ from msgspec.structs import replace
 from dragoman_local.workspace.policy import commands, globs
 from dragoman_local.workspace.policy.act import MOST_FOLDERS, TOO_LARGE, Act
 from dragoman_local.workspace.policy.decision import Certainty, Outcome
+from dragoman_local.workspace.policy.globs import ANY, RUN, has_unknown_part, is_known
 from dragoman_local.workspace.policy.line_reader import Words
-from dragoman_local.workspace.policy.partial_words import ANY, RUN, has_unknown_part, is_known
-from dragoman_local.workspace.policy.possible_commands import possible_in_arguments
 from dragoman_local.workspace.policy.program_calls import read_call
 from dragoman_local.workspace.policy.programs import TREE_PROGRAMS, name_of
-from dragoman_local.workspace.policy.shell import guess_words
+from dragoman_local.workspace.policy.shell import guess_words, possible_in_arguments
+from dragoman_local.workspace.policy.tool_inputs import LONGEST_PATH, MOST_PLACES
 
 
 class PolicyRule(Struct, frozen=True, kw_only=True):
@@ -204,21 +204,24 @@ def _elsewhere(rule: PolicyRule, act: Act, *, fold: bool) -> str | None:
     """Why a rule for somebody or something else does not hold here. Folders are compared as they are written,
     names whatever their case if `fold`.
     """
-    if rule.agent and not _any_glob(rule.agent, act.agent, fold=fold):
-        return "it is for other agents"
-    if rule.method and act.method not in rule.method:
-        return "it is for other methods"
-    if rule.tool and not _any_glob(rule.tool, act.tool, fold=fold):
-        return "it is for other tools"
-    if rule.command_line and (act.script is None or act.script.text not in rule.command_line):
-        return "it is for other command lines"
-    home = act.home
+    line = None if act.script is None else act.script.text
     project = act.roots[0] if act.roots else ""
-    if rule.project and not (project and globs.permits(rule.project, project, roots=(), home=home)):
-        return "it is for other projects"
-    if rule.folder and not globs.permits(rule.folder, act.start, roots=(), home=home):
-        return "it is for commands that start in other folders"
+    conditions: tuple[tuple[str, Sequence[str], Callable[[], bool]], ...] = (
+        ("other agents", rule.agent, lambda: _any_glob(rule.agent, act.agent, fold=fold)),
+        ("other methods", rule.method, lambda: act.method in rule.method),
+        ("other tools", rule.tool, lambda: _any_glob(rule.tool, act.tool, fold=fold)),
+        ("other command lines", rule.command_line, lambda: line in rule.command_line),
+        ("other projects", rule.project, lambda: bool(project) and _is_place(rule.project, project, act)),
+        ("commands that start in other folders", rule.folder, lambda: _is_place(rule.folder, act.start, act)),
+    )
+    for what, wanted, holds in conditions:
+        if wanted and not holds():
+            return f"it is for {what}"
     return None
+
+
+def _is_place(wanted: Sequence[str], folder: str, act: Act) -> bool:
+    return globs.permits(wanted, folder, roots=(), home=act.home)
 
 
 def _any_glob(patterns: Iterable[str], name: str, *, fold: bool) -> bool:
@@ -314,13 +317,6 @@ class _Places:
             for word in words[1:MOST_FOLDERS]
             for base in folders
         ]
-
-
-LONGEST_PATH: Final = 4096
-"""No system opens a longer one."""
-
-MOST_PLACES: Final = 300
-"""Paths that are compared with rules for one act; of an act that names more, any might be one."""
 
 
 def _goes_to(words: Words) -> Iterable[str]:

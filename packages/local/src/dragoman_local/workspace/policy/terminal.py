@@ -21,13 +21,15 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.text.sanitize import sanitize_line
-from dragoman_local.workspace.policy.forms import (
+from dragoman_local.workspace.policy.decision import option_name
+from dragoman_local.workspace.policy.elicitation import (
     BadFormValue,
     Field,
     Value,
@@ -44,8 +46,7 @@ from dragoman_local.workspace.policy.forms import (
     required_in,
     title_of,
 )
-from dragoman_local.workspace.policy.options import option_name
-from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.judge import PermissionPrompt
 
 MOST_BYTES: Final = 1_048_576
 """A longer line is nobody's answer."""
@@ -199,22 +200,23 @@ class TerminalForms(_TerminalTalk):
     """A `FormAsker`."""
 
     async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse:
-        async with self._floor():
-            self._introduce(form.message, agent)
-            return await self._until_stopped(self._fill(form))
+        return await self._talk(form.message, agent, partial(self._fill, form))
 
     async def visit(self, request: v1.ElicitationUrlMode, *, agent: str) -> v1.CreateElicitationResponse:
-        async with self._floor():
-            self._introduce(request.message, agent)
-            return await self._until_stopped(self._visit(request.url))
+        return await self._talk(request.message, agent, partial(self._visit, request.url))
 
-    async def _until_stopped(
-        self, talk: Awaitable[v1.CreateElicitationResponse]
+    async def _talk(
+        self, message: str, agent: str, talk: Callable[[], Awaitable[v1.CreateElicitationResponse]]
     ) -> v1.CreateElicitationResponse:
-        try:
-            return await talk
-        except _FormStopped as stop:
-            return stop.response
+        lines = "\n".join(f"  {sanitize_line(line)}" for line in message.split("\n"))
+        async with self._floor():
+            self._write(
+                f"\n{sanitize_line(agent) or 'The agent'} asks: {_HELP} (asked at {clock_time()})\n{lines}\n"
+            )
+            try:
+                return await talk()
+            except _FormStopped as stop:
+                return stop.response
 
     async def _visit(self, url: str) -> v1.CreateElicitationResponse:
         self._write(f"It asks you to open this address:\n  {sanitize_line(url, exact=True)}\n{_about(url)}")
@@ -224,12 +226,6 @@ class TerminalForms(_TerminalTalk):
                 return v1.ElicitationAcceptAction()
             if reply in ("n", "no"):
                 return v1.ElicitationDeclineAction()
-
-    def _introduce(self, message: str, agent: str) -> None:
-        lines = "\n".join(f"  {sanitize_line(line)}" for line in message.split("\n"))
-        self._write(
-            f"\n{sanitize_line(agent) or 'The agent'} asks: {_HELP} (asked at {clock_time()})\n{lines}\n"
-        )
 
     async def _fill(self, form: v1.ElicitationFormMode) -> v1.CreateElicitationResponse:
         fields, required_names = fields_of(form), required_in(form)

@@ -19,7 +19,7 @@ from dragoman.decoders import json_decoder
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
-from dragoman_local.workspace.policy.input_texts import merge_inputs
+from dragoman_local.workspace.policy.tool_inputs import merge_inputs
 
 MOST_CALLS: Final = 256
 MOST_BYTES: Final = 1024 * 1024

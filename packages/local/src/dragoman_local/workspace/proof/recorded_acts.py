@@ -31,10 +31,10 @@ from dragoman.schema.errors import SchemaError
 from dragoman_local.secrets.names import REDACTED
 from dragoman_local.workspace.policy.act import READS, Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_file, act_of_request
-from dragoman_local.workspace.policy.changes import FileChange
+from dragoman_local.workspace.policy.decision import usable_options
 from dragoman_local.workspace.policy.judge import act_of_access, resolve, with_real_paths
-from dragoman_local.workspace.policy.options import usable_options
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
+from dragoman_local.workspace.policy.tool_inputs import FileChange
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
 
 Source: TypeAlias = Literal["request", "lent", "announced"]

@@ -26,9 +26,9 @@ from dragoman_local.workspace.policy.act import READS, Act
 from dragoman_local.workspace.policy.commands import literal_pattern
 from dragoman_local.workspace.policy.globs import literal, names_below
 from dragoman_local.workspace.policy.policy import Policy, PolicyLayer
+from dragoman_local.workspace.policy.policy_files import place_patterns, toml_value
 from dragoman_local.workspace.policy.policy_parser import read_policy
 from dragoman_local.workspace.policy.program_calls import read_call
-from dragoman_local.workspace.policy.remembered_rules import place_patterns, toml_value
 from dragoman_local.workspace.policy.rules import PolicyRule, parts_of
 from dragoman_local.workspace.proof.policy_trial import Verdict, without_names
 

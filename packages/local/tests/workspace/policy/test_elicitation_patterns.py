@@ -1,7 +1,7 @@
 import time
 
 from dragoman.testing.pace import patience
-from dragoman_local.workspace.policy.forms import matches
+from dragoman_local.workspace.policy.elicitation import matches
 from tests.every import every
 
 

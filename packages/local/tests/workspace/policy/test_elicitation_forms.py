@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.schema import v1
-from dragoman_local.workspace.policy.forms import (
+from dragoman_local.workspace.policy.elicitation import (
     BadFormValue,
     cautions,
     check_value,

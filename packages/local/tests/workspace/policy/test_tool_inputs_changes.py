@@ -1,7 +1,7 @@
 from typing import Any
 
 from dragoman.schema import v1
-from dragoman_local.workspace.policy.changes import changes_in, remarks_in, texts_of
+from dragoman_local.workspace.policy.tool_inputs import changes_in, remarks_in, texts_of
 from tests.every import every
 
 DIFF = v1.Diff(path="/p/a.py", old_text="a", new_text="b")

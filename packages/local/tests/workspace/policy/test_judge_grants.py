@@ -11,7 +11,7 @@ from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman_local.workspace.commands import PlannedCommand
 from dragoman_local.workspace.lent_files import Access
-from dragoman_local.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman_local.workspace.policy.judge import PermissionPrompt
 from dragoman_local.workspace.policy.permission_service import PermissionService
 from tests.workspace.policy.makers import OFFERED, policy
 
@@ -40,7 +40,7 @@ class Stage:
         self.folder = folder
         self.questions = 0
         self._answers = list(answers)
-        self.desk = PermissionService(policy(), asker=self, agent="claude", roots=[str(folder)])
+        self.desk = PermissionService(policy, asker=self, agent="claude", roots=[str(folder)])
 
     async def ask(self, prompt: PermissionPrompt) -> str | None:
         self.questions += 1

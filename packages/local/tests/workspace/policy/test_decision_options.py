@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.schema import v1
-from dragoman_local.workspace.policy.options import choose_option, select_option, usable_options
+from dragoman_local.workspace.policy.decision import choose_option, select_option, usable_options
 from tests.workspace.policy.makers import OFFERED, option
 
 
