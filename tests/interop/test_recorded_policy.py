@@ -12,7 +12,7 @@ from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog
 from dragoman_local.workspace.policy.policy import Policy, PolicyLayer
 from dragoman_local.workspace.policy.policy_parser import read_policy
 from dragoman_local.workspace.proof.policy_trial import PolicyTrial, Verdict, count
-from dragoman_local.workspace.proof.recorded_acts import ActFold
+from dragoman_local.workspace.proof.recorded_acts import ActFold, RecordedAct
 from tests.interop.test_recorded_consent import RECORDINGS, play, recorded_lines
 
 RULES = """
@@ -43,7 +43,7 @@ class ListedDecisions(AuditLog):
 
 def verdicts(lines: list[str], policy: Policy) -> list[Verdict]:
     fold = ActFold(stream="one", home=os.path.expanduser("~"))
-    acts = []
+    acts: list[RecordedAct] = []
     for sequence, entry in enumerate(read_transcript([f"{line}\n".encode() for line in lines]), 1):
         acts += fold.add(sequence, entry.direction, entry.frame, entry.time)
     return count([*acts, *fold.finish()], PolicyTrial(lambda roots: policy))[1]
