@@ -9,15 +9,17 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.seeds.lines import STORY_AGENT, TRANSLATE, Frame, LinePeer, lines
+from tests.seeds.lines import FOREIGN, STORY_AGENT, TRANSLATE, Frame, LinePeer, lines
 
 ROWS = "peas\nbeans\n"
+THREADS_AGENT = [sys.executable, "-I", "-S", str(FOREIGN / "threads" / "agent.py")]
 
 
 class ThreadsStory(NamedTuple):
@@ -98,8 +100,12 @@ async def tell_written(command: list[str], folder: Path) -> tuple[dict[str, Fram
             "folder": await read(peer, "stat", path=str(folder)),
             "nothing": await read(peer, "stat", path=str(folder / "none")),
             "glob": await peer.ask("globSearch", {"threadId": "th", "pattern": "*.txt"}),
-            "chunk": await peer.ask("streamMessageChunk", {"threadId": "th", "chunk": chunk("Hel")}),
         }
+        kept = folder / "kept.md"
+        for name, content in {"same": ROWS, "other": ROWS + "corn\n", "same again": ROWS}.items():
+            kept.write_text(content)
+            told[name] = await read(peer, path=str(kept))
+        told["chunk"] = await peer.ask("streamMessageChunk", {"threadId": "th", "chunk": chunk("Hel")})
         last = peer.request("streamMessageChunk", {"threadId": "th", "chunk": chunk("lo")})
         told["posted"] = await peer.until(lambda frame: frame.get("method") == "sendMessage")
         told["last chunk"] = next(f for f in peer.frames if "method" not in f and f["id"] == last)
@@ -221,11 +227,17 @@ def test_as_written_a_glob_finds_paths(story: ThreadsStory) -> None:
     assert story.written["glob"]["result"] == {"matches": [str(story.folder / "rows.txt")]}
 
 
-def test_one_file_has_one_version_however_it_is_read(story: ThreadsStory) -> None:
-    versions = {story.written[name]["result"]["version"] for name in ("whole", "part", "behind", "bytes")}
-    (version,) = versions
-    assert type(version) is int
-    assert 0 <= version < 2**64
+def version(story: ThreadsStory, name: str) -> int:
+    found = story.written[name]["result"]["version"]
+    assert type(found) is int
+    assert 0 <= found < 2**64
+    return found
+
+
+def test_a_version_names_the_content_whatever_was_read_of_it(story: ThreadsStory) -> None:
+    names = ("whole", "part", "behind", "bytes", "same", "same again")
+    assert len({version(story, name) for name in names}) == 1
+    assert version(story, "other") != version(story, "same")
 
 
 def test_a_thread_has_a_title_and_the_time_of_its_last_change(story: ThreadsStory) -> None:
@@ -256,3 +268,26 @@ def test_chunks_that_are_no_text_are_refused(story: ThreadsStory) -> None:
 
 def test_both_directions_are_found_out(story: ThreadsStory) -> None:
     assert all(b"the client speaks threads" in complaints for complaints in story.complaints)
+
+
+async def test_a_client_of_v1_lists_loads_and_prompts_the_threads_of_a_foreign_agent(tmp_path: Path) -> None:
+    setup = {"cwd": str(tmp_path), "mcpServers": []}
+    async with lines(*TRANSLATE, "--agent", "threads", "--", *THREADS_AGENT) as peer:
+        hello = await peer.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        assert hello["result"]["agentCapabilities"]["loadSession"] is True
+        (old,) = (await peer.ask("session/list", {}))["result"]["sessions"]
+        since = len(peer.frames)
+        loaded = await peer.ask("session/load", {"sessionId": old["sessionId"], **setup})
+        assert "result" in loaded
+        kinds = [update["sessionUpdate"] for update in peer.updates(since=since)]
+        assert {"user_message_chunk", "agent_message_chunk"} <= set(kinds), kinds
+        prompt = {"sessionId": old["sessionId"], "prompt": [{"type": "text", "text": "hello there"}]}
+        since = len(peer.frames)
+        assert (await peer.ask("session/prompt", prompt))["result"]["stopReason"] == "end_turn"
+        said = [update["content"]["text"] for update in peer.updates(since=since)]
+        assert "".join(said) == "You said: hello there"
+        failing = {**prompt, "prompt": [{"type": "text", "text": "fail"}]}
+        assert "out of water" in (await peer.ask("session/prompt", failing))["error"]["message"]
+        missing = await peer.ask("session/load", {"sessionId": "nowhere", **setup})
+        assert missing["error"]["code"] in (-32002, -32602, -32603)
+        await peer.close()

@@ -327,11 +327,3 @@ def test_a_refusal_of_the_client_fails_the_turn_and_not_the_session(story: Overv
     assert "error" in story.answers["denied"]
     assert "error" in story.answers["missing"]
     assert "result" in story.answers["cancelled"]
-
-
-def test_the_flow_of_the_appendix_is_complete(story: OverviewStory) -> None:
-    kinds = [
-        f["params"]["update"]["kind"] for f in story.turns["hello"] if f.get("method") == "session/update"
-    ]
-    order = ["agent_thought_chunk", "tool_call", "tool_call_update", "agent_message_chunk"]
-    assert [kind for kind in kinds if kind in order] == [*order, "agent_message_chunk"]
