@@ -89,7 +89,7 @@ class MatrixStage:
 
     def _launcher(self, program: str) -> tuple[str, ...]:
         entry = well_known_for(self.row.name, self.row.command, AgentSource.CONFIG)
-        state = () if entry is None else entry.state
+        state = self.row.state if entry is None else entry.state
         profile = self.sandbox
         if read_profile(profile).network is not None:  # the model is on this machine
             model = f"+net:localhost:{self.model.url.rpartition(':')[2]}"

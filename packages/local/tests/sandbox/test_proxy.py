@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,7 +14,7 @@ import pytest
 from dragoman.testing.pace import patience
 from dragoman_local.sandbox import proxy
 from dragoman_local.sandbox.destinations import parse_destination
-from dragoman_local.sandbox.proxy import Proxy, Target, read_hello, server_name
+from dragoman_local.sandbox.proxy import Bridge, Proxy, Target, read_hello, server_name
 from tests.every import every
 
 NAME = "api.example"
@@ -161,6 +162,34 @@ def test_localhost_is_this_machine_at_the_port_that_is_permitted(upstream: Upstr
     place = f"localhost:{upstream.port}"
     assert b"200 OK" in said_to(house, f"GET http://{place}/ HTTP/1.1\r\nHost: {place}\r\n\r\n".encode())
     assert b"403" in said_to(house, b"GET http://localhost:1/ HTTP/1.1\r\nHost: localhost:1\r\n\r\n")
+
+
+@every(
+    ("is_bridge", "is_reset"),
+    [(is_bridge, is_reset) for is_bridge in (True, False) for is_reset in (True, False)],
+)
+def test_who_breaks_off_a_request_that_is_silent_breaks_it_off_at_the_server(
+    is_bridge: bool, is_reset: bool
+) -> None:
+    """A model that thinks must hear of a cancel."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as entry:
+        port = server.getsockname()[1]
+        client = socket.create_connection(entry.getsockname())
+        theirs, _ = entry.accept()
+        house = proxy_for(f"localhost:{port}")
+        way = Bridge(port) if is_bridge else house.answer
+        thread = threading.Thread(target=house._attend, args=(theirs, way))
+        house._room.acquire()
+        thread.start()
+        client.sendall(f"GET http://localhost:{port}/ HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
+        with server.accept()[0] as heard:
+            heard.settimeout(patience(5))
+            assert heard.recv(1000).startswith(b"GET ")
+            if is_reset:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.close()
+            assert heard.recv(1000) == b""
+        thread.join()
 
 
 # What does not. Each is tried with a proxy that permits NAME at the server's port; PORT stands for it.

@@ -447,15 +447,17 @@ def _relay(client: socket.socket, upstream: socket.socket, most: int = sys.maxsi
 
 
 def _copy(source: socket.socket, sink: socket.socket, most: int) -> None:
-    """All of it, and then its end. What is cut off by `most` has no end that the other side has to know."""
-    with suppress(OSError):
-        while most:
-            data = source.recv(min(CHUNK, most))
-            if not data:
-                sink.shutdown(socket.SHUT_WR)
-                return
-            sink.sendall(data)
-            most -= len(data)
+    """So many bytes, and the end, however it comes: who breaks off a request that is silent ends it."""
+    try:
+        while data := source.recv(CHUNK):
+            if part := data[:most]:
+                sink.sendall(part)
+                most -= len(part)
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        for end in (source, sink):
+            with suppress(OSError):  # it may be closed already
+                end.shutdown(socket.SHUT_RDWR)
 
 
 def _drain(client: socket.socket) -> None:
