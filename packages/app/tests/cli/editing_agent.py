@@ -28,6 +28,11 @@ def edit(session: str, prompt: str) -> None:
     path, call = Path.cwd() / name, f"call-{name}"
     old = path.read_text() if path.exists() else ""
     new = f"{old}{text}\n"
+    thought = {
+        "sessionUpdate": "agent_thought_chunk",
+        "content": {"type": "text", "text": f"It is time for {name}."},
+    }
+    send(method="session/update", params={"sessionId": session, "update": thought})
     content = [{"type": "diff", "path": str(path), "oldText": old, "newText": new}]
     update = {"toolCallId": call, "title": f"Edit {name}", "kind": "edit", "content": content}
     options = [{"optionId": "yes", "name": "Allow it once", "kind": "allow_once"}]

@@ -93,6 +93,7 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman blame src/app.py": Shows(
         r"^unknown +1  import os\n", before="dragoman run hello --agent my-agent"
     ),
+    "dragoman why src/app.py:12": Shows("no turn ran in the folder of ", 1),
     "dragoman blame src/app.py:12,20": Shows("no turn ran in the folder of ", 1),
     "dragoman blame src/app.py --json": Shows("no turn ran in the folder of ", 1),
     "dragoman rewind --to 3 --dry-run": Shows("no turn is remembered in ", 1),

@@ -48,6 +48,12 @@ def test_blame_tells_prompt_agent_call_and_answer_of_each_line(tmp_path: Path) -
         "summary a.py: made = 1",
         "\tmade = 1",
     )
+    story = stage.command("why", "a.py:4").stdout
+    assert "turn 2 of edits" in story.splitlines()[0]
+    assert "thought:\nIt is time for a.py." in story
+    assert "approved:\nAllow it once" in story
+    assert "+made = 3" in story
+    assert stage.command("why", "a.py:3").stdout == "line 3: a person\n"
     for words, told in (
         (("a.py:9",), "has 4 lines"),
         (("none.py",), "cannot be read"),

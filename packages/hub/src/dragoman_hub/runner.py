@@ -53,6 +53,7 @@ from dragoman_hub.settings import HubSettings, changed_settings, offered_agents
 from dragoman_local.kit.journal_lender import erase_sessions
 from dragoman_local.sandbox.wall import chosen_sandbox
 from dragoman_local.workspace.policy.policy_paths import policy_paths
+from dragoman_local.workspace.tree_store import store_beside
 
 log = logging.getLogger(__name__)
 
@@ -314,7 +315,7 @@ def options_of(settings: HubSettings) -> HubOptions:
         originals_kept=settings.limits.originals,
         keep_days=settings.keep_days,
         sandbox=chosen_sandbox(settings.sandbox),
-        secrets=(settings.journal_place, str(settings.tokens_path)),
+        secrets=_own_files(settings),
         files=settings.files,
         expire=settings.approvals.expire,
         on_expiry=settings.approvals.on_expiry,
@@ -328,6 +329,12 @@ def options_of(settings: HubSettings) -> HubOptions:
         # A store in clear beside a sealed journal would tell what the seal hides.
         trees="" if settings.encryption.key else _trees_journal(settings),
     )
+
+
+def _own_files(settings: HubSettings) -> tuple[str, ...]:
+    """Files of ours that no agent and no command may read."""
+    trees = store_beside(_trees_journal(settings)).path
+    return settings.journal_place, str(settings.tokens_path), trees
 
 
 def _trees_journal(settings: HubSettings) -> str:
@@ -344,7 +351,7 @@ def _specs(
         folder / "agents",
         lease=lease,
         policy=settings.approvals.policy,
-        secrets=(settings.journal_place, str(settings.tokens_path)),
+        secrets=_own_files(settings),
     )
 
 

@@ -20,6 +20,7 @@ import msgspec
 from dragoman.decoders import decode_json
 from dragoman.errors import DragomanError
 from dragoman_local.journal import open_journal
+from dragoman_local.workspace.diffs import unified_diff
 from dragoman_local.workspace.line_history import Origin
 from dragoman_local.workspace.tree_store import Change, Turn
 
@@ -40,7 +41,11 @@ class TurnFacts:
     def __init__(self, root: str) -> None:
         self.approvals: dict[str, str] = {}
         """By tool call, what was answered when its agent asked."""
-        self.thoughts: list[str] = []
+        self.thoughts: dict[str, str] = {}
+        """By tool call, what the agent thought since the one before."""
+        self.diffs: dict[str, str] = {}
+        """By tool call, what it said that it changes."""
+        self._thinking: list[str] = []
         self._root = root
         self._lines: dict[str, dict[str, tuple[str, float]]] = {}
         """By path and line that a diff adds, the last tool call with it, and when it was first told of."""
@@ -87,10 +92,13 @@ class TurnFacts:
     def _see_update(self, update: Mapping[str, Any], time: float) -> None:
         if update.get("sessionUpdate") == "agent_thought_chunk":
             content = update.get("content")
-            self.thoughts.append(str(content.get("text", "")) if isinstance(content, dict) else "")
+            self._thinking.append(str(content.get("text", "")) if isinstance(content, dict) else "")
         if update.get("sessionUpdate") not in ("tool_call", "tool_call_update"):
             return
         call, status = str(update.get("toolCallId")), update.get("status")
+        if call not in self._kinds:
+            self.thoughts[call] = "".join(self._thinking)
+            self._thinking.clear()
         kind = self._kinds.setdefault(call, str(update.get("kind", "other")))
         if kind == "execute":
             self._commands.setdefault(call, [self._begin(time)])
@@ -128,8 +136,11 @@ class TurnFacts:
 
     def _see_diff(self, part: Mapping[str, Any], call: str, time: float) -> None:
         """What it adds. Lines that were there before may be anybody's."""
-        old, new = (Counter(_lines(part.get(name))) for name in ("oldText", "newText"))
-        known = self._lines.setdefault(self._relative(part.get("path")), {})
+        name = self._relative(part.get("path"))
+        texts = (str(part.get(side) or "").encode(errors="replace") for side in ("oldText", "newText"))
+        self.diffs[call] = unified_diff(name, *texts).text or ""
+        old, new = (Counter(_lines(part.get(side))) for side in ("oldText", "newText"))
+        known = self._lines.setdefault(name, {})
         for line in new - old:
             known[line] = (call, known.get(line, ("", time))[1])
 

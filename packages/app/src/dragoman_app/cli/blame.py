@@ -1,4 +1,4 @@
-"""`dragoman blame`: who wrote each line of a file, and after which prompt."""
+"""`dragoman blame`: who wrote each line of a file, after which prompt. `dragoman why`: the story of one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import asyncio
 import hashlib
 import os
 from pathlib import Path
+
+from msgspec import Struct
 
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
@@ -17,18 +19,17 @@ WHO_WIDTH = 30
 PROMPT_WIDTH = 90
 
 
+class LineStory(Struct, frozen=True, kw_only=True):
+    """What led to a line, as far as the journal has it."""
+
+    line: BlamedLine
+    thought: str = ""
+    diff: str = ""
+
+
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
-    file, first, last = _asked(args)
-    path = os.path.join(args.folder or "", file)
-    whole = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
-    with open_store(args.journal) as store:
-        folder = os.path.realpath(args.folder) if args.folder else None
-        root = folder if folder in store.roots() else root_of(store, whole)
-        lines = asyncio.run(_blame(store, root, os.path.relpath(whole, root)))
-    if first > max(len(lines), 1):
-        raise CommandFailed(f"{file} has {len(lines)} lines", "choose others with --lines")
-    lines = lines[first - 1 : last]
+    _, file, lines, whole = _lines(args)
     if args.json:
         say_json({"file": file, "lines": lines})
         return 0
@@ -36,10 +37,57 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _blame(store: TreeStore, root: str, path: str) -> list[BlamedLine]:
+def _lines(args: argparse.Namespace) -> tuple[FolderMemory, str, list[BlamedLine], str]:
+    """What is known of the folder; the file as it was named, its lines that are asked for, and its path."""
+    file, first, last = _asked(args)
+    path = os.path.join(args.folder or "", file)
+    whole = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
+    with open_store(args.journal) as store:
+        folder = os.path.realpath(args.folder) if args.folder else None
+        root = folder if folder in store.roots() else root_of(store, whole)
+        memory, lines = asyncio.run(_blame(store, root, os.path.relpath(whole, root)))
+    if first > max(len(lines), 1):
+        raise CommandFailed(f"{file} has {len(lines)} lines", "choose others with --lines")
+    return memory, file, lines[first - 1 : last], whole
+
+
+async def _blame(store: TreeStore, root: str, path: str) -> tuple[FolderMemory, list[BlamedLine]]:
     async with await look_now(store, root):
         pass
-    return await FolderMemory(store, root).blame(path)
+    memory = FolderMemory(store, root)
+    return memory, await memory.blame(path)
+
+
+def run_why(args: argparse.Namespace) -> int:
+    """Tell the story of one line; returns the exit status."""
+    memory, _, lines, _ = _lines(args)
+    if len(lines) != 1:
+        raise UsageMistake("one line is asked for", "write FILE:LINE, such as src/app.py:12")
+    line = lines[0]
+    story = LineStory(line=line)
+    turn = next(
+        (turn for turn in memory.turns if (turn.session, turn.number) == (line.session, line.turn)), None
+    )
+    if turn is not None and line.tool_call is not None:
+        facts = memory.facts.of(turn)
+        story = LineStory(
+            line=line,
+            thought=facts.thoughts.get(line.tool_call, ""),
+            diff=facts.diffs.get(line.tool_call, ""),
+        )
+    if args.json:
+        say_json(story)
+        return 0
+    say(sanitize_line(f"line {line.line}: {_who(line)}"))
+    for name, text in (
+        ("prompt", line.prompt),
+        ("thought", story.thought),
+        ("approved", line.approved_by),
+        ("diff", story.diff),
+    ):
+        if text:
+            say(f"\n{name}:\n{text.rstrip()}")
+    return 0
 
 
 def _asked(args: argparse.Namespace) -> tuple[str, int, int | None]:

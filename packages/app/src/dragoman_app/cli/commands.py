@@ -216,6 +216,17 @@ exit status: 0 answered · 1 nothing is known of the file · 2 wrong command lin
 """,
     ),
     CommandRow(
+        name="why",
+        group="talk to agents",
+        help="the story of one line: prompt, thought, approval, diff",
+        run="dragoman_app.cli.blame:run_why",
+        options="recordings",
+        examples="""\
+examples:
+  dragoman why src/app.py:12
+""",
+    ),
+    CommandRow(
         name="rewind",
         group="talk to agents",
         help="put the files of a folder back to how they were before a turn",

@@ -123,7 +123,6 @@ class TurnChanges:
         """Who looks at the folders of a session that are on another machine; the hub sets it."""
         self._is_enabled = is_enabled
         self._keep_seconds = keep_seconds
-        self._store = store
         self._recorder = TurnRecorder(store)
         self._clock = clock or (lambda: asyncio.get_running_loop().time())
         self._turns: dict[str, FolderTurn] = {}  # by session, the last turn of each
@@ -138,6 +137,7 @@ class TurnChanges:
 
     async def open(self) -> None:
         self._owner = TaskOwner("turn changes")
+        await self._recorder.open()
 
     async def aclose(self) -> None:
         turns, self._turns = list(self._turns.values()), {}
@@ -146,8 +146,7 @@ class TurnChanges:
             await self._owner.aclose()
         for turn in turns:
             await turn.aclose()
-        if self._store is not None:
-            await asyncio.to_thread(self._store.close)
+        await self._recorder.aclose()
 
     # Turns begin and end.
 
@@ -236,8 +235,7 @@ class TurnChanges:
         """Nothing is to be left of these sessions."""
         for session_id in sessions:
             self.forget(session_id)
-        if self._store is not None:
-            await asyncio.to_thread(self._store.forget, sessions)
+        await self._recorder.erase(sessions)
 
     def forget(self, session_id: str) -> None:
         """The session is closed, deleted, or another node's."""
@@ -311,7 +309,7 @@ class TurnChanges:
                 base, start = self._base(turn.cwd), look.start
             if isinstance(base, Snapshot):
                 return await base.retake(start=start)
-            return await take_snapshot([turn.cwd], start=start, store=self._store)
+            return await take_snapshot([turn.cwd], start=start, store=self._recorder.store)
 
     async def _wait_for_look(self, turn: FolderTurn, look: _SharedLook) -> FolderLook:
         """What a look at a turn's folder found. Raises `LookFailed`."""

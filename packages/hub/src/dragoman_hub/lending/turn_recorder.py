@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Literal
 
 from dragoman.errors import DragomanError
@@ -22,12 +23,30 @@ class TurnRecorder:
     """All turns of one hub."""
 
     def __init__(self, store: TreeStore | None) -> None:
-        self._store = store
+        self.store = store
+        """None if nothing is kept."""
+
+    async def open(self) -> None:
+        """A store that cannot be read is left alone: turns are looked at without it."""
+        try:
+            if self.store is not None:
+                await asyncio.to_thread(self.store.roots)
+        except (DragomanError, OSError) as error:
+            log.warning("turns are not remembered: %s", error)
+            self.store = None
+
+    async def aclose(self) -> None:
+        if self.store is not None:
+            await asyncio.to_thread(self.store.close)
+
+    async def erase(self, sessions: Sequence[str]) -> None:
+        if self.store is not None:
+            await asyncio.to_thread(self.store.forget, sessions)
 
     async def begin(self, turn: FolderTurn, agent: str, params: bytes) -> None:
         """The store knows of the turn before the agent does: if we are killed, its changes are nobody's."""
 
-        store = self._store
+        store = self.store
         if store is None or turn.far_side is not None:
             return
 
@@ -44,13 +63,13 @@ class TurnRecorder:
         """Put a look into the store; at its end, the turn runs no more, even if nobody has looked."""
         if turn.remembering is not None:
             await asyncio.wait([turn.remembering])
-        if turn.number is None or self._store is None:
+        if turn.number is None or self.store is None:
             return
         try:
             if isinstance(look, Snapshot):
                 await look.record(turn.number, at)
             elif at == "end":
-                await asyncio.to_thread(self._store.end_turn, turn.number)
+                await asyncio.to_thread(self.store.end_turn, turn.number)
         except (DragomanError, OSError) as error:
             log.warning("a turn in %s is not remembered: %s", turn.folder, error)
 

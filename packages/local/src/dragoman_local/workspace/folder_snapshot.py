@@ -51,6 +51,9 @@ _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC",
 _MOST_REPOSITORIES = 50
 """Repositories within a folder that are asked what they ignore; others are not looked into."""
 
+_MODEL_BYTES = 1024
+"""A smaller file says little of what others are like."""
+
 _BATCH = 4 * MEBIBYTE
 """Bytes that are put into the store at once."""
 
@@ -109,6 +112,7 @@ class PlainFolder:
         """Contents that are not in their store yet: private ones, and others."""
         self._pending_bytes = 0
         self._stored_digests: set[str] = set()
+        self._models: dict[str, str | None] = {}
         self._last_paths: list[str] = []
         """What the last look found."""
         own = os.path.relpath(os.path.realpath(os.path.dirname(store.path)), root) if store.path else ""
@@ -247,20 +251,30 @@ class PlainFolder:
             return by_date
         entry = SnapshotEntry(kind, content_digest(data), len(data), stat.S_IMODE(status.st_mode))
         if is_kept and entry.digest not in self._stored_digests:
-            before = self._read.get(path)
-            base = before[1].digest if before is not None and before[1].is_kept else None
-            self._keep(entry.digest, data, base, is_private=is_private)
+            self._keep(path, entry.digest, data, is_private=is_private)
         if changed_at(status) < start_ns - TICK:
             self._read[path] = (_record(status), entry)
         return entry
+
+    def _model(self, path: str) -> str | None:
+        """A content that a new file may be like: any of the same kind. Small files cost half of it then."""
+        suffix = os.path.splitext(path)[1]
+        if suffix not in self._models:
+            same = (entry.digest for name, (_, entry) in self._read.items() if name.endswith(suffix))
+            self._models[suffix] = next((digest for digest in same if digest in self._stored_digests), None)
+        return self._models[suffix]
 
     def _has(self, entry: SnapshotEntry) -> bool:
         """Whether all that can be kept of it is."""
         return not entry.is_kept or entry.digest in self._stored_digests
 
-    def _keep(self, digest: str, data: bytes, base: str | None, *, is_private: bool) -> None:
+    def _keep(self, path: str, digest: str, data: bytes, *, is_private: bool) -> None:
+        before = self._read.get(path)
+        base = before[1].digest if before is not None and before[1].is_kept else self._model(path)
         self._pending[is_private][digest] = (data, base)
         self._stored_digests.add(digest)
+        if not is_private and len(data) > _MODEL_BYTES and self._model(path) is None:
+            self._models[os.path.splitext(path)[1]] = digest
         self.kept_bytes += len(data)
         self._pending_bytes += len(data)
         if self._pending_bytes > _BATCH:

@@ -150,7 +150,7 @@ class Deadline:
 
 def content_digest(data: bytes) -> str:
     """The name of a content."""
-    return hashlib.blake2b(data, digest_size=20).hexdigest()
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def changed_at(status: os.stat_result) -> int:

@@ -42,7 +42,7 @@ PROMPT_LENGTH = 2000
 _VERSION = 1
 
 _TABLES = """
-create table if not exists folders (id integer primary key, root text not null unique);
+create table if not exists folders (id integer primary key, root text not null);
 create table if not exists files (
     folder integer not null, path text not null, kind text not null, digest blob not null,
     size integer not null, mode integer, record blob, primary key (folder, path)
@@ -55,7 +55,7 @@ create table if not exists changes (
     look integer not null, path text not null, kind text, digest blob, size integer, mode integer,
     changed integer, is_sure integer not null, primary key (look, path)
 ) without rowid;
-create table if not exists journals (id integer primary key, path text not null unique);
+create table if not exists journals (id integer primary key, path text not null);
 create table if not exists turns (
     id integer primary key autoincrement, session text not null, number integer not null, kind text not null,
     journal integer not null, stream text not null, agent text not null, prompt text not null,
@@ -245,7 +245,7 @@ class TreeStore:
         once. `StaleLook` if the folder's last look is younger than this one.
         """
         with self._writing() as connection:
-            folder = _folder_id(connection, root)
+            folder = _number_of(connection, "folders", "root", root)
             last = connection.execute(
                 "select id, time, is_whole from looks where folder = ? order by id desc limit 1", (folder,)
             ).fetchone()
@@ -327,8 +327,7 @@ class TreeStore:
     def time_of(self, look: int) -> float:
         """When a look began."""
         with self._reading() as connection:
-            row = connection.execute("select time from looks where id = ?", (look,)).fetchone()
-            return 0.0 if row is None else float(row[0])
+            return float(connection.execute("select time from looks where id = ?", (look,)).fetchone()[0])
 
     def changes(self, root: str) -> dict[int, dict[str, Change]]:
         """By look and path."""
@@ -377,10 +376,7 @@ class TreeStore:
                 "select coalesce(max(number), 0) + 1 from turns where session = ? and kind = ?",
                 (session, kind),
             ).fetchone()[0]
-            connection.execute("insert or ignore into journals (path) values (?)", (self.journal,))
-            journal = connection.execute(
-                "select id from journals where path = ?", (self.journal,)
-            ).fetchone()[0]
+            journal = _number_of(connection, "journals", "path", self.journal)
             values = (session, number, kind, journal, stream, agent, prompt[:PROMPT_LENGTH], time.time())
             cursor = connection.execute(
                 "insert into turns (session, number, kind, journal, stream, agent, prompt, time, mark) "
@@ -389,7 +385,7 @@ class TreeStore:
             )
             turn = int(cursor.lastrowid or 0)
             for root in dict.fromkeys(map(os.path.realpath, roots)):
-                folder = _folder_id(connection, root)
+                folder = _number_of(connection, "folders", "root", root)
                 connection.execute("insert into spans values (?, ?, null, null, 0)", (turn, folder))
             return turn
 
@@ -471,9 +467,14 @@ class TreeStore:
             connection.execute("pragma wal_checkpoint(truncate)")
 
 
-def _folder_id(connection: sqlite3.Connection, root: str) -> int:
-    connection.execute("insert or ignore into folders (root) values (?)", (root,))
-    return int(connection.execute("select id from folders where root = ?", (root,)).fetchone()[0])
+def _number_of(connection: sqlite3.Connection, table: str, column: str, name: str) -> int:
+    """The number that stands for a name; there are few of them."""
+    query = f"select id from {table} where {column} = ?"  # noqa: S608  # names of ours
+    row = connection.execute(query, (name,)).fetchone()
+    if row is None:
+        connection.execute(f"insert into {table} ({column}) values (?)", (name,))  # noqa: S608
+        row = connection.execute(query, (name,)).fetchone()
+    return int(row[0])
 
 
 def _changes(

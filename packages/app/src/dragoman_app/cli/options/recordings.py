@@ -98,6 +98,16 @@ def add_blame(parser: Parser) -> None:
     forms.add_argument("--porcelain", action="store_true", help="as git's, for programs that read that")
 
 
+def add_why(parser: Parser) -> None:
+    parser.add_argument("file", metavar="FILE:LINE")
+    parser.add_argument(
+        "--folder", metavar="DIR", help="the folder of the sessions; FILE is looked for there"
+    )
+    _add_journal(parser, default=None)
+    add_json(parser)
+    parser.set_defaults(lines=None)
+
+
 def add_rewind(parser: Parser) -> None:
     parser.add_argument(
         "session", metavar="SESSION", nargs="?", help="an id, or a clear part of it; the last one here"
