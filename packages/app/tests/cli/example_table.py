@@ -140,7 +140,7 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman policy test --history --since 30d": Shows("acts in |nothing is recorded yet", 0),
     "dragoman policy test --history --policy new.toml": Shows("new.toml: there is no such file", 1),
     "dragoman policy suggest": Shows("^# 0 questions, of which"),
-    "dragoman policy learn last": Shows("no session 'last' is recorded", 1),
+    "dragoman policy learn last": Shows("^# A wall that was enough"),
     "dragoman sandbox show": Shows(r"^profile    workspace\nwritable   /"),
     "dragoman sandbox show --profile workspace+net:example.org,localhost:5432+memory:4G": Shows(
         r"(?s)limit      memory 4294967296 bytes.*network    localhost:5432"
