@@ -27,6 +27,9 @@ PAUSE_SECONDS = 0.05
 RESTLESS_ROUNDS = 5
 """After so many times `QUIET_SECONDS` in which somebody appended, nobody waits for a rest any longer."""
 
+RESTLESS_PAUSES = 5
+"""Pauses between two steps then: those take 4% of a processor, for two thousand entries a second."""
+
 SPARE_ENTRIES = 10_000
 """What may be missing in the index meanwhile: a search reads so much in a fifth of a second."""
 
@@ -68,7 +71,7 @@ async def index_while_idle(
                 if not await journal.index_words(most=STEP_ENTRIES, spare=SPARE_ENTRIES if restless else 0):
                     indexed_appends = -1 if restless else now
                     break
-                await asyncio.sleep(pause)
+                await asyncio.sleep(pause * RESTLESS_PAUSES if restless else pause)
         except JournalClosed:
             return
         except JournalError as error:
