@@ -173,10 +173,13 @@ async def test_it_does_not_overtake_what_waits_for_another_process(tmp_path: Pat
 async def test_entries_say_how_their_stream_stands_from_then_on(
     opened: Callable[..., SqliteJournal] | None, tmp_path: Path
 ) -> None:
-    """Also of a stream that is new, and of one that was not looked at before."""
+    """Also of one that was not looked at before. A stream that nobody has described yet is not listed."""
     path = tmp_path / "j.db"
-    run, after = BATCHES[0].runs, 0
+    run = BATCHES[0].runs
     async with nullcontext(MemoryJournal()) if opened is None else opened(path) as journal:
+        after = await journal.append("s", EntryBatch(run, state="running"), after=0)
+        assert list((await journal.list(state="running")).streams) == []
+        await journal.describe("s", agent="a", cwd="/", state="idle")
         for state in ("running", "", "running", "idle"):
             after = await journal.append("s", EntryBatch(run, state=state), after=after)
             (listed,) = (await journal.list(state=state or "running")).streams

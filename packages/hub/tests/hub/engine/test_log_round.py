@@ -325,6 +325,7 @@ async def test_updates_that_are_stored_together_have_one_receipt_and_those_of_a_
 
 async def test_how_a_session_stands_is_told_with_its_entries_and_known_when_they_are_stored() -> None:
     journal, session = HeldJournal(), StreamSession()
+    await journal.describe("s", agent="a")
     session.log = log = log_of(journal, session)
     for state in ("running", "running", "idle"):
         session.listed_state = state

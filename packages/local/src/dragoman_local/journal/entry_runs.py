@@ -122,7 +122,9 @@ class _Lazy(Sequence[T]):
 
 
 class EntryBatch(_Lazy[Entry]):
-    """Entries that are to be appended. `state` is that of their stream from then on; without one it stays."""
+    """Entries that are to be appended. `state` is that of their stream from then on, if somebody has described
+    the stream: one that only begins is not listed yet. Without a state it stays.
+    """
 
     __slots__ = ("state",)
 

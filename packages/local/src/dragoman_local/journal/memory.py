@@ -71,7 +71,8 @@ class MemoryJournal:
         self._entries[stream] += page
         last = page.last
         updated = info.updated if is_housekeeping(batch.runs) else self._clock()
-        self._infos[stream] = replace(info, last=last, updated=updated, state=batch.state or info.state)
+        state = (batch.state if info.agent else "") or info.state
+        self._infos[stream] = replace(info, last=last, updated=updated, state=state)
         return last
 
     async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:

@@ -158,7 +158,8 @@ def _advance(
 
 
 def _moved(info: StreamInfo, batch: EntryBatch, updated: float) -> StreamInfo:
-    return replace(info, last=info.last + len(batch), updated=updated, state=batch.state or info.state)
+    state = (batch.state if info.agent else "") or info.state
+    return replace(info, last=info.last + len(batch), updated=updated, state=state)
 
 
 def _remember_end(ends: dict[str, StreamEnd], stream: str, end: StreamEnd) -> None:
