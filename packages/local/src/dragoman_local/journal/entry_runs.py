@@ -122,8 +122,8 @@ class _Lazy(Sequence[T]):
 
 
 class EntryBatch(_Lazy[Entry]):
-    """Entries that are to be appended. `state` is that of their stream from then on, if somebody has described
-    the stream: one that only begins is not listed yet. Without a state it stays.
+    """Entries that are to be appended. `state` is that of their stream from then on, if it was described
+    before: one that only begins is not listed yet. Without a state it stays.
     """
 
     __slots__ = ("state",)
