@@ -40,7 +40,7 @@ WHEELS = {
         "check", ("dragoman_check",), ("dragoman_check/py.typed", "dragoman_check/requirements.json")
     ),
     "dragoman_review": PublishedWheel(
-        "review", ("dragoman_review",), ("dragoman_review/py.typed", "dragoman_review/data/python-rules.toml")
+        "review", ("dragoman_review",), ("dragoman_review/py.typed", "dragoman_review/data/rules-python.toml")
     ),
     "dragoman": PublishedWheel(
         "app",
