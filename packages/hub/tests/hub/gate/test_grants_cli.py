@@ -35,7 +35,7 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(tokens: Tokens, tmp_path: Path
         *("add", "ci", "--scope", "prompt", "--agent", "rev*", "--root", str(tmp_path), "--expires", "30d")
     )
     assert status == 0
-    assert "shown only now" in err
+    assert "it is shown only once" in err
     (made,) = tokens.store.read()
     assert made.hash == hash_token(out.strip())
     assert (made.scopes, made.agents, made.roots) == (("prompt",), ("rev*",), (str(tmp_path.resolve()),))
