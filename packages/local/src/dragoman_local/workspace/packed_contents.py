@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
+from dragoman.decoders import msgpack_decoder
 from dragoman_local.workspace.snapshot_entries import MEBIBYTE
 
 TABLE = """
@@ -30,6 +31,8 @@ WINDOW = 32 * 1024
 
 RECENT_BYTES = 16 * MEBIBYTE
 """Contents at hand, for those that are packed against them."""
+
+_PARTS = msgpack_decoder(tuple[int, int, bytes])
 
 
 class PackedContents:
@@ -139,7 +142,7 @@ def _pack_against(base: bytes, data: bytes) -> bytes:
 
 
 def _unpack_against(base: bytes, packed: bytes) -> bytes:
-    head, tail, middle = msgspec.msgpack.decode(packed, type=tuple[int, int, bytes])
+    head, tail, middle = _PARTS.decode(packed)
     end = len(base) - tail
     return base[:head] + _unpack(middle, base[head:end]) + base[end:]
 
