@@ -182,3 +182,12 @@ def test_a_store_that_is_none_says_what_it_is(tmp_path: Path) -> None:
     with pytest.raises(LocalMistake, match="cannot be kept"):
         store.roots()
     store.close()
+
+
+def test_a_secret_in_a_prompt_is_not_kept(tmp_path: Path) -> None:
+    store = TreeStore(str(tmp_path / "memory.db"))
+    store.begin_turn("s", prompt="log in with the password hunter2Secret99")
+    store.close()
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"log in with" in kept
+    assert b"hunter2" not in kept

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from dragoman.errors import LocalMistake
 from dragoman.system.files import CAREFUL
+from dragoman_local.secrets.search import redact
 from dragoman_local.workspace.packed_contents import TABLE, PackedContents
 from dragoman_local.workspace.process_marks import ProcessMarks
 from dragoman_local.workspace.snapshot_entries import MEBIBYTE, Capture, Kind, SnapshotEntry
@@ -37,7 +38,7 @@ WAIT_SECONDS = 10.0
 """How long a look waits for another process to have written its own."""
 
 PROMPT_LENGTH = 2000
-"""Characters that are kept of a prompt; the journal has all of it."""
+"""Characters that are kept of a prompt, without its secrets; the journal has all of it."""
 
 _VERSION = 1
 
@@ -377,7 +378,16 @@ class TreeStore:
                 (session, kind),
             ).fetchone()[0]
             journal = _number_of(connection, "journals", "path", self.journal)
-            values = (session, number, kind, journal, stream, agent, prompt[:PROMPT_LENGTH], time.time())
+            values = (
+                session,
+                number,
+                kind,
+                journal,
+                stream,
+                agent,
+                redact(prompt)[:PROMPT_LENGTH],
+                time.time(),
+            )
             cursor = connection.execute(
                 "insert into turns (session, number, kind, journal, stream, agent, prompt, time, mark) "
                 "values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
