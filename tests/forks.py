@@ -180,10 +180,11 @@ def start(
     """A program of ours in a session of its own, of which we read the output; a fork if there is a server."""
     if is_forked and (server := _server_for(command)) is not None:
         out = os.pipe()
-        nothing = os.open(os.devnull, os.O_RDONLY)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        errors = nothing if stderr == subprocess.DEVNULL else stderr  # a descriptor alone can be sent
         try:
             with server:
-                fork = Fork(command[1:], server, cwd=cwd, env=env, streams=(nothing, out[1], stderr))
+                fork = Fork(command[1:], server, cwd=cwd, env=env, streams=(nothing, out[1], errors))
         finally:
             os.close(nothing)
             os.close(out[1])

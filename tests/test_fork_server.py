@@ -208,6 +208,19 @@ def test_a_signal_to_a_fork_of_our_own_that_has_ended_by_itself_goes_to_nobody(
 
 
 @pytest.mark.parametrize("is_there", [True, False])
+def test_the_errors_of_a_fork_of_our_own_can_go_nowhere(
+    server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    monkeypatch.setattr(forks, "ADDRESS", server.address if is_there else str(tmp_path / "nobody"))
+    code = "import sys; sys.stderr.write('lost'); sys.stderr.flush(); print('said', flush=True)"
+    process = forks.start([sys.executable, "-c", code], cwd=tmp_path, env={}, stderr=subprocess.DEVNULL)
+    assert process.stdout is not None
+    with process.stdout as stdout:
+        assert stdout.read() == b"said\n"
+        assert process.wait(patience(10)) == 0
+
+
+@pytest.mark.parametrize("is_there", [True, False])
 def test_commands_are_forks_of_the_server_of_the_run_if_there_is_one(
     server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
 ) -> None:
