@@ -215,12 +215,12 @@ class EffectStage:
 
 
 def expected(method: str, lender: str, decided: Decided) -> tuple[bool, int, str]:
-    """Whether it is done, how often people are asked, and who decides, if it is a decision of ours."""
+    """Whether it is done, how often people are asked, and who decides."""
     if not decided.rules:
         if method == MCP or ROWS[method].is_read:  # naming a server is the client's own act
             return True, 0, "policy"
         if lender == "client":
-            return True, 0, ""  # the client has a person of its own
+            return True, 0, "policy"  # the client has a person of its own; the log has every attempt
     return decided.is_done, int(decided.by != "policy"), decided.by
 
 
