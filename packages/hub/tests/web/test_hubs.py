@@ -174,7 +174,7 @@ def test_a_hub_that_the_own_one_does_not_name_is_not_talked_to(visitor: Visitor,
     _, other = two
     page = visitor.open()
     add_hub(page, other.direct, token=other.token)  # the same hub, by an address that nobody has named
-    page.wait_for_selector("dialog .fault >> text=does not let its page talk to")
+    page.wait_for_selector("dialog .fault >> text=does not allow")
     reason = page.evaluate(VIOLATION, other.direct)
     assert reason == "connect-src"
     visitor.complaints[:] = [each for each in visitor.complaints if "Content Security Policy" not in each]
