@@ -380,7 +380,7 @@ def test_a_new_session_asks_for_a_folder_that_exists(visitor: Visitor, hub: Runn
     becomes(lambda: page.evaluate("document.activeElement.id"), "new-cwd")
     page.fill("#new-cwd", "/no/such/folder")
     page.click("dialog button[type=submit]")
-    page.wait_for_selector("dialog .fault >> text=/no/such/folder is not a folder")
+    page.locator("dialog .fault", has_text="/no/such/folder is not a folder").wait_for()
     radios = page.locator("dialog input[name=agent]")
     assert [radios.nth(at).get_attribute("value") for at in (0, -1)] == ["guide", "echo"]
     page.fill("#new-cwd", str(hub.folder / "projects" / "par"))
