@@ -164,6 +164,18 @@ def test_localhost_is_this_machine_at_the_port_that_is_permitted(upstream: Upstr
     assert b"403" in said_to(house, b"GET http://localhost:1/ HTTP/1.1\r\nHost: localhost:1\r\n\r\n")
 
 
+def sends_at_once(end: socket.socket) -> bool:
+    return end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+
+
+def test_small_writes_to_a_server_do_not_wait_for_each_other() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        proxy._dial([server.getsockname()]) as upstream,
+    ):
+        assert sends_at_once(upstream)
+
+
 @every(
     ("is_bridge", "is_reset"),
     [(is_bridge, is_reset) for is_bridge in (True, False) for is_reset in (True, False)],
@@ -185,6 +197,7 @@ def test_who_breaks_off_a_request_that_is_silent_breaks_it_off_at_the_server(
         with server.accept()[0] as heard:
             heard.settimeout(patience(5))
             assert heard.recv(1000).startswith(b"GET ")
+            assert sends_at_once(theirs)
             if is_reset:
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             client.close()

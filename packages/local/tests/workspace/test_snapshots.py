@@ -22,7 +22,6 @@ from dragoman_local.workspace.snapshot_entries import TICK, SnapshotSettings, Tu
 from dragoman_local.workspace.snapshots import RevertRefused, take_snapshot
 from dragoman_local.workspace.tree_store import TreeStore
 from dragoman_local.workspace.workspace import Workspace
-from tests.runtime.raw import until
 from tests.workspace.turns import commit_all, git, picture, told
 
 pytestmark = [pytest.mark.usefixtures("private_store"), pytest.mark.in_turn("root")]
@@ -54,7 +53,7 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def stores() -> int:
     """Stores that are open."""
-    return sum(isinstance(item, TreeStore) and item._connection is not None for item in gc.get_objects())
+    return sum(type(item) is TreeStore and item._connection is not None for item in gc.get_objects())
 
 
 async def test_nothing_done_is_nothing_told(root: Path) -> None:
@@ -326,9 +325,18 @@ async def test_a_closed_snapshot_tells_nothing_more(root: Path) -> None:
     assert (root / "text.txt").read_text() == "agent\n"
 
 
-async def test_a_snapshot_that_nobody_waits_for_any_more_leaves_nothing(root: Path) -> None:
+async def test_a_snapshot_that_nobody_waits_for_any_more_leaves_nothing(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, is_open, connect = asyncio.get_running_loop(), asyncio.Event(), TreeStore._open
+
+    def tell_and_connect(store: TreeStore) -> object:
+        loop.call_soon_threadsafe(is_open.set)
+        return connect(store)
+
+    monkeypatch.setattr(TreeStore, "_open", tell_and_connect)
     taking = asyncio.create_task(take_snapshot([str(root)]))
-    await until(lambda: stores() == 1)
+    await is_open.wait()
     taking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await taking

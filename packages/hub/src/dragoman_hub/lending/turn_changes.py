@@ -481,14 +481,17 @@ class TurnChanges:
 
 
 async def _wait_before_prompt(opening: asyncio.Future[None], start: TurnStart) -> None:
-    """Until the look is done, or goes on beside the turn because the folder has many files."""
+    """Until the look is done, or goes on beside the turn because the folder has many files. It is asked less
+    and less often: where many turns begin at once, most looks wait for their turn.
+    """
     clock = asyncio.get_running_loop().time
-    end = clock() + LOOK_SECONDS
-    await asyncio.wait([opening], timeout=PROMPT_SECONDS)
+    end, pause = clock() + LOOK_SECONDS, PROMPT_SECONDS
+    await asyncio.wait([opening], timeout=pause)
     while not opening.done() and start.file_count < MANY_FILES:
         if clock() >= end and start.is_heeded:
             return
-        await asyncio.wait([opening], timeout=PROMPT_SECONDS)  # a look that does not begin fails by itself
+        pause = min(2 * pause, LOOK_SECONDS)
+        await asyncio.wait([opening], timeout=pause)  # a look that does not begin fails by itself
 
 
 async def _close_result(looking: asyncio.Future[FolderLook]) -> None:

@@ -48,7 +48,7 @@ def project(tmp_path: Path) -> Path:
 
 def stores() -> int:
     """Stores that are open."""
-    return sum(isinstance(item, TreeStore) and item._connection is not None for item in gc.get_objects())
+    return sum(type(item) is TreeStore and item._connection is not None for item in gc.get_objects())
 
 
 # Whose a change is.
@@ -422,7 +422,7 @@ async def test_turns_that_always_overlap_do_not_keep_each_other_for_ever(project
             changes.end(idle, str(number - 1))
             await changes._wait_for_end(changes._turns[idle])
         gc.collect()
-        assert sum(isinstance(item, FolderTurn) for item in gc.get_objects()) < 10
+        assert sum(type(item) is FolderTurn for item in gc.get_objects()) < 10
     finally:
         await changes.aclose()
 

@@ -79,7 +79,7 @@ def test_what_nobody_can_ask_for_any_more_is_gone() -> None:
         last.forget_others()
         last = stay
     gc.collect()
-    assert sum(isinstance(item, TurnStay) for item in gc.get_objects()) <= 3
+    assert sum(type(item) is TurnStay for item in gc.get_objects()) <= 3
 
 
 async def test_turns_that_begin_at_once_in_one_folder_share_the_look_at_its_path(

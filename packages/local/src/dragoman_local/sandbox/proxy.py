@@ -148,6 +148,7 @@ class Proxy:
     def _attend(self, client: socket.socket, way: Callable[[socket.socket], None]) -> None:
         try:
             with client:
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 way(client)
         except (OSError, RuntimeError):  # one of the two is gone, which the other sees, or no thread is left
             pass
@@ -427,6 +428,7 @@ def _dial(addresses: Sequence[tuple[str, int]]) -> socket.socket:
         try:
             upstream.settimeout(CONNECT_SECONDS)
             upstream.connect((address, port))
+            upstream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return upstream
         except OSError as error:
             failure = error
