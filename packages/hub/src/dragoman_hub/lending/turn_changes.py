@@ -481,11 +481,9 @@ class TurnChanges:
 
 
 async def _wait_before_prompt(opening: asyncio.Future[None], start: TurnStart) -> None:
-    """Until the look is done, or goes on beside the turn because the folder has many files. It is asked less
-    and less often: where many turns begin at once, most looks wait for their turn.
-    """
-    clock = asyncio.get_running_loop().time
-    end, pause = clock() + LOOK_SECONDS, PROMPT_SECONDS
+    """Until the look is done, or goes on beside the turn: the folder has many files. Asks ever less often."""
+    clock, pause = asyncio.get_running_loop().time, PROMPT_SECONDS
+    end = clock() + LOOK_SECONDS
     await asyncio.wait([opening], timeout=pause)
     while not opening.done() and start.file_count < MANY_FILES:
         if clock() >= end and start.is_heeded:
