@@ -86,13 +86,14 @@ async def test_a_folder_that_is_opened_for_nobody_any_more_is_closed(tmp_path: P
     roots = SlowRoots(str(tmp_path))
     with roots:
         terminals = LentTerminals(roots, TerminalSettings())
-        before = descriptors()
+        await eventually(lambda: True)  # how busy the machine is stands in a file that is opened once
+        before, tasks = descriptors(), asyncio.all_tasks()
         creating = asyncio.create_task(terminals.create(TerminalRequest(command="true")))
         await asyncio.to_thread(roots.inside.wait, 5)
         creating.cancel()
         await asyncio.wait((creating,))
         roots.go.set()
-        await eventually(lambda: descriptors() == before)
+        await eventually(lambda: descriptors() == before and asyncio.all_tasks() == tasks)
     assert creating.cancelled()
 
 

@@ -115,6 +115,7 @@ async def test_turns_of_two_sessions_meet_in_a_folder_of_one_machine_alone(
         changes.end("t", "turn")
         told = await changes.changes("s")
         assert names(told["others"] if is_shared else told["files"]) == [f"{is_shared}.txt"]
+        await changes.changes("t")
     await other_machine.looks.aclose()
 
 

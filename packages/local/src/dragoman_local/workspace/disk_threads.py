@@ -8,6 +8,8 @@ holds more than `HELD` of them, and the next callers wait for these. It does not
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import functools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
@@ -42,7 +44,8 @@ async def in_disk_thread(
     if gate is None:
         gate = gates[folder] = asyncio.Semaphore(HELD)
     await gate.acquire()
-    doing = asyncio.ensure_future(asyncio.to_thread(work, *arguments, **options))
+    call = functools.partial(contextvars.copy_context().run, work, *arguments, **options)
+    doing = asyncio.get_running_loop().run_in_executor(None, call)
 
     def on_end(done: asyncio.Future[Result]) -> None:
         gate.release()
