@@ -1,42 +1,34 @@
-"""The pages about the hub, its security, the policy and the gateways promise only what a test holds.
+"""The pages in docs promise only what a test holds.
 
-Behind each paragraph, list and table stands a comment that names the tests which hold what it says, or says
-that it promises nothing. Pages of single commands begin with an introduction, which needs none:
+`promises.toml` names, for each section of a page, the tests that hold what the section says, or says in words
+why it promises nothing. On the pages about the hub, its security, the policy and the gateways
+every section with a text of its own has an entry.
 
-    <!-- held by: test_scopes_and_agents_are_as_granted, NSE-07 -->
-    <!-- no promise: what comes next -->
-
-A name is that of a test of ours, or the id of a fault, which is a test of that id. A table with a column
-`shown by` names them there.
+A name is that of a test of ours, or the id of a fault, which is a test of that id.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
-
-import pytest
 
 from tests.boxes import folders_of_tests
 from tests.every import every
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("hub.md", "security.md", "policy.md", "handover.md")
+DOCS = ROOT / "docs"
+WHOLE_PAGES = ("hub.md", "security.md", "policy.md", "handover.md")
 INTRODUCED_PAGES = ("mcp.md", "openai.md", "sandbox.md")
 """Pages that begin with what a command is for; behind their first heading they are as strict."""
-COMMENT = re.compile(r"<!-- (held by|no promise): (.+?) -->", re.DOTALL)
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 TEST = re.compile(r"^ *(?:async )?def (test_\w+)\(", re.MULTILINE)
 FAULT = re.compile(r"^\| ([A-Z]{3}-X?\d+) \|", re.MULTILINE)
-
-
-def blocks(text: str) -> list[str]:
-    """Paragraphs, lists and tables, each with the comment behind it; code and headings are left out."""
-    parts = re.split(r"\n{2,}", FENCE.sub("", text))
-    return [
-        part.strip() for part in parts if part.strip() and not part.lstrip().startswith(("#", "<!-- not"))
-    ]
+PROMISES: dict[str, dict[str, list[str] | str]] = tomllib.loads(
+    (Path(__file__).parent / "promises.toml").read_text("utf-8")
+)
 
 
 @cache
@@ -48,61 +40,48 @@ def known() -> frozenset[str]:
         for path in folder.rglob("test_*.py")
         for name in TEST.findall(path.read_text("utf-8"))
     }
-    return frozenset(names | set(FAULT.findall((ROOT / "docs/faults.md").read_text("utf-8"))))
+    return frozenset(names | set(FAULT.findall((DOCS / "faults.md").read_text("utf-8"))))
 
 
-def page(name: str) -> str:
-    return (ROOT / "docs" / name).read_text("utf-8")
+def sections(text: str) -> dict[str, str]:
+    """What stands below each heading; code counts as text."""
+    code = FENCE.sub(lambda match: re.sub(r"^#", " ", match[0], flags=re.MULTILINE), text)
+    parts = HEADING.split(code)
+    return {heading.strip(): body.strip() for heading, body in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def bare_blocks(text: str) -> list[str]:
-    """Blocks behind which nothing is named. The comment of a table may be a block of its own, because a table
-    ends with an empty line.
-    """
-    parts = blocks(text)
-    return [
-        block
-        for block, following in zip(parts, [*parts[1:], ""], strict=True)
-        if not COMMENT.search(block)
-        and "shown by" not in block
-        and not (block.startswith("|") and COMMENT.match(following))
-    ]
+def headings_of(name: str) -> list[str]:
+    """The sections of a page that have a text of their own."""
+    return [heading for heading, body in sections((DOCS / name).read_text("utf-8")).items() if body]
 
 
-def names_of_tests(text: str) -> list[str]:
-    return [
-        word.strip()
-        for kind, words in COMMENT.findall(text)
-        if kind == "held by"
-        for word in words.split(",")
-    ]
+@every("name", [*WHOLE_PAGES, *INTRODUCED_PAGES])
+def test_every_section_names_what_holds_it(name: str) -> None:
+    headings = headings_of(name)[1 if name in INTRODUCED_PAGES else 0 :]
+    assert len(headings) > 3
+    bare = [heading for heading in headings if heading not in PROMISES[name]]
+    assert not bare, f"promises.toml names nothing for {bare}"
 
 
-@every("name", PAGES)
-def test_everything_that_a_page_says_names_what_holds_it(name: str) -> None:
-    bare = bare_blocks(page(name))
-    assert not bare, "\n\n".join(["nothing is named behind:", *bare])
+@every("name", PROMISES)
+def test_every_entry_is_about_a_section_of_its_page(name: str) -> None:
+    gone = set(PROMISES[name]) - set(headings_of(name))
+    assert not gone, f"{name} has no such sections: {gone}"
 
 
-@pytest.mark.parametrize("name", INTRODUCED_PAGES)
-def test_everything_behind_the_introduction_names_what_holds_it(name: str) -> None:
-    _, _, sections = page(name).partition("\n## ")
-    bare = bare_blocks(f"## {sections}")
-    assert len(blocks(sections)) > 5
-    assert not bare, "\n\n".join(["nothing is named behind:", *bare])
+@every("name", PROMISES)
+def test_every_test_that_is_named_exists(name: str) -> None:
+    lists = [entry for entry in PROMISES[name].values() if isinstance(entry, list)]
+    names = {word for words in lists for word in words}
+    if name in WHOLE_PAGES or name in INTRODUCED_PAGES:
+        assert len(names) > 10
+    assert not sorted(names - known()), "there are no such tests"
 
 
-@every("name", [*PAGES, *INTRODUCED_PAGES])
-def test_every_test_that_a_page_names_exists(name: str) -> None:
-    names = names_of_tests(page(name))
-    assert len(names) > (20 if name in PAGES else 10)
-    assert not sorted(set(names) - known()), "there are no such tests"
-
-
-def test_a_block_ends_with_its_comment() -> None:
-    text = "# Title\n\nOne.\n<!-- held by: test_x,\n     NSE-07 -->\n\n```sh\n\nls\n```\n\n- two\n- three\n"
-    first, second = blocks(text)
-    found = COMMENT.search(first)
-    assert found is not None
-    assert [word.strip() for word in found[2].split(",")] == ["test_x", "NSE-07"]
-    assert second == "- two\n- three"
+def test_a_section_reaches_to_the_next_heading_and_code_has_none() -> None:
+    text = "# Title\n\nOne.\n\n## Two\n\n```sh\n# a comment\n```\n\n### Three\n"
+    found = sections(text)
+    assert list(found) == ["Title", "Two", "Three"]
+    assert found["Title"] == "One."
+    assert "a comment" in found["Two"]
+    assert not found["Three"]

@@ -26,7 +26,7 @@ REPOSITORY = "https://code.example/blob/1"
         ("docs/a.md", "[x](https://a.example/b) [y](#z)", "[x](https://a.example/b) [y](#z)"),
         ("docs/a.md", "`[x](../Makefile)`", "`[x](../Makefile)`"),
         ("docs/a.md", "```\n[x](../Makefile)\n```\n", "```\n[x](../Makefile)\n```\n"),
-        ("docs/a.md", "one\n<!-- held by: test_it,\n  test_that -->\n\ntwo", "one\n\ntwo"),
+        ("docs/a.md", "one\n<!-- not run: a comment\n  of two lines -->\n\ntwo", "one\n\ntwo"),
         ("docs/a.md", "<!-- not run: no -->\n```\nx\n```\n", "```\nx\n```\n"),
         ("docs/a.md", "<!-- file: a.py -->\n```\nx\n```\n", "```\nx\n```\n"),
     ],

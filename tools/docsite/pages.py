@@ -33,7 +33,7 @@ _LINK = re.compile(
     r"`[^`]+`|(?P<image>!?)\[(?P<text>(?:`[^`]*`|[^\[\]`]|\[[^\[\]]*\])*)\]\((?P<target>[^()\s]+)\)"
 )
 """A link, whose text may have code in it, or code, which may have a link in it that is none."""
-_NOTE = re.compile(r"[ \t]*<!-- (?:held by|no promise|not run|file|background): .*?-->\n?", re.DOTALL)
+_NOTE = re.compile(r"[ \t]*<!-- (?:not run|file|background): .*?-->\n?", re.DOTALL)
 _ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#", re.IGNORECASE)
 
 
