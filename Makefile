@@ -30,7 +30,7 @@ WEB      := packages/hub/web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate lab-memory trace texts interop bench bench-cluster manual docs pictures sheet dist try-release image schema web clean vscode
+.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate lab-memory prove trace texts interop bench bench-cluster manual docs pictures sheet dist try-release image schema web clean vscode
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -196,6 +196,11 @@ explore: $(READY_PY)
 # Hubs, clusters, agents and clients in virtual time, with every fault: 10,000 seeds. See CONTRIBUTING.md.
 simulate: $(READY_PY)
 	@$(PY) -m tests.hub.simulate.run $(ARGS)
+
+# Small mistakes, drawn by SEED, that some test must notice: 300 take about an hour on two processors.
+SEED ?= 1
+prove: $(READY_PY)
+	@PYTHONPATH=tools $(PY) -m prove --seed $(SEED) $(ARGS)
 
 # Who wrote each line, asked before and after the history is turned upside down: 300 real turns, some ten minutes.
 lab-memory: $(READY_PY)

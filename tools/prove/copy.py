@@ -1,0 +1,54 @@
+"""A copy of the checkout in which mistakes are made, so that the real one never holds any.
+
+It has an environment of its own, which finds our packages in the copy and all others where they are.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+
+def make_copy(root: Path, target: Path) -> Path:
+    """Tracked and new files as they are now; returns the Python of the copy."""
+    shutil.rmtree(target, ignore_errors=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=root,
+        capture_output=True,
+        check=True,
+    )
+    for name in filter(None, os.fsdecode(listed.stdout).split("\0")):
+        if (root / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, target / name, follow_symlinks=False)
+    for folder in [*root.glob("**/node_modules"), *root.glob("build/ready")]:
+        place = target / folder.relative_to(root)
+        if not place.exists() and place.parent.exists():
+            place.symlink_to(folder)
+    return _make_environment(root / ".venv", target)
+
+
+def _make_environment(original: Path, target: Path) -> Path:
+    environment = target / ".venv"
+    packages = next((original / "lib").glob("python*/site-packages"))
+    own = environment / packages.relative_to(original)
+    own.mkdir(parents=True)
+    sources = [f"{source}\n" for source in sorted(target.glob("packages/*/src"))]
+    # The first lines come before what the original's own files name, so that the copy's packages are found.
+    adds = f"import site; site.addsitedir({str(packages)!r})\n"
+    (own / "copy.pth").write_text("".join([*sources, adds]), "utf-8")
+    shutil.copy2(original / "pyvenv.cfg", environment / "pyvenv.cfg")
+    (environment / "bin").mkdir()
+    for program in (original / "bin").iterdir():
+        place = environment / "bin" / program.name
+        if program.is_symlink():
+            place.symlink_to(os.readlink(program))
+        elif b"\0" in (content := program.read_bytes()):
+            place.symlink_to(program)
+        else:
+            place.write_bytes(content.replace(os.fsencode(original), os.fsencode(environment)))
+            place.chmod(0o755)
+    return environment / "bin" / "python"
