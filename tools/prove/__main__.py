@@ -34,8 +34,10 @@ WORK = ROOT / "build" / "prove"
 EQUIVALENTS = ROOT / "tests" / "prove_equivalents.toml"
 
 TESTS = (
-    *(f"packages/hub/tests/hub/{name}" for name in ("gate", "judge", "session", "engine", "clients")),
-    *(f"packages/hub/tests/hub/{name}" for name in ("consent", "outside", "sessions", "lending", "agents")),
+    *(
+        f"packages/hub/tests/hub/{name}"
+        for name in ("gate", "judge", "session", "engine", "clients", "lending")
+    ),
     "packages/sdk/tests/dialect",
     *(f"packages/local/tests/{name}" for name in ("journal", "workspace", "sandbox", "secrets")),
 )
