@@ -1,4 +1,4 @@
-"""The catalogue as a list: `python -m tests.faults.page > tests/faults/FAULTS.md`. A test holds them equal."""
+"""The catalogue as a list: `python -m tests.faults.page > tests/faults/FAULTS.md`. A test compares both."""
 
 from __future__ import annotations
 

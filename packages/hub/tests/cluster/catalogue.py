@@ -19,9 +19,9 @@ SCL-X1 | hubs and servers are killed, paused, cut off at random | nothing is los
 INTRODUCTION = """
 # Faults that a cluster survives
 
-What happens to nodes and servers of a cluster. A test whose name begins with the id tries each row on real
-hubs and real servers of NATS: `pytest packages/hub/tests/cluster -k scl_02`. A checker compares what the journal,
-every client and every process of an agent have written down; planted faults show that the checker works.
+What happens to nodes and servers of a cluster. A test whose name begins with the id tries each row on
+real hubs and real servers of NATS: `pytest packages/hub/tests/cluster -k scl_02`. A checker compares what the
+journal, every client and every process of an agent have written down; planted faults show that it works.
 
 | id | what happens | what follows |
 |---|---|---|
