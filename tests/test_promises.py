@@ -40,7 +40,7 @@ def known() -> frozenset[str]:
         for path in folder.rglob("test_*.py")
         for name in TEST.findall(path.read_text("utf-8"))
     }
-    return frozenset(names | set(FAULT.findall((DOCS / "faults.md").read_text("utf-8"))))
+    return frozenset(names | set(FAULT.findall((ROOT / "tests/faults/FAULTS.md").read_text("utf-8"))))
 
 
 def sections(text: str) -> dict[str, str]:

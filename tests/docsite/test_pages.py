@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docsite.pages import decisions_page, light_list, stage_pages, stage_text
+from docsite.pages import ROOT_PAGES, decisions_page, light_list, stage_pages, stage_text
 from tests.every import every
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +61,8 @@ def test_a_folder_that_was_staged_before_is_emptied(tmp_path: Path) -> None:
     root = tmp_path / "root"
     (root / "docs" / "adr").mkdir(parents=True)
     (root / "docs" / "adr" / "0001-a.md").touch()
-    for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"):
+    (root / "tests" / "faults").mkdir(parents=True)
+    for name in ROOT_PAGES:
         (root / name).touch()
     stage_pages(root, tmp_path / "pages")
     assert not (tmp_path / "pages" / "old.md").exists()

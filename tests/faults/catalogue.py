@@ -1,7 +1,7 @@
 """Every fault that is tried here: its id, what happens, and what must follow.
 
 The ids without an X are shared with others who try agents on the same faults, and have gaps; those with an X
-are ours. `page` makes `docs/faults.md` of it.
+are ours. `page` makes `tests/faults/FAULTS.md` of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The catalogue as a page: `python -m tests.faults.page > docs/faults.md`. A test holds the two equal."""
+"""The catalogue as a list: `python -m tests.faults.page > tests/faults/FAULTS.md`. A test compares both."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ INTRODUCTION = """# Faults that an agent survives
 
 Each row is something that happens to an agent in real life, and what must follow. After each of them the
 agent still answers, unless the row says that it ends, and nothing but messages is on its standard output.
-Every row is a test of the same name against a real process: `pytest tests/faults -k JSN-05`.
+A test of the same id tries each row on a real process: `pytest tests/faults -k JSN-05`.
 
 The last column says which agents a row is tried on: `echo` is `dragoman agent echo`, `script` is
 `dragoman agent script` with a script that behaves like it, from `tests/faults/scripts`, and the others are
 small agents from `tests/faults/agents`. Where a script is missing, it says why.
 
 The ids without an X are shared with others who try agents on the same faults; those with an X are ours.
-This page is made from `tests/faults/catalogue.py`: `python -m tests.faults.page > docs/faults.md`.
+This list is made from the catalogues of the tests: `python -m tests.faults.page > tests/faults/FAULTS.md`.
 """
 
 
 def page() -> str:
-    """The text of `docs/faults.md`."""
+    """The text of `tests/faults/FAULTS.md`."""
     parts = [INTRODUCTION]
     for kind, title in KINDS.items():
         rows = [row for row in FAULTS.values() if row.kind == kind]

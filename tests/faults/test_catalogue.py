@@ -11,7 +11,7 @@ from tests.faults.page import page
 from tests.faults.trial_agents import SCRIPT, UNSCRIPTED, tried
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent.parent / "docs" / "faults.md"
+PAGE = HERE / "FAULTS.md"
 
 
 def covered() -> set[str]:

@@ -1,5 +1,5 @@
-"""Stages the pages of the site: `docs/` as it is, pages of the repository's root, an index of decisions, and
-the page of all rules of the review.
+"""Stages the pages of the site: `docs/` as it is, some files from elsewhere in the repository, an index of
+decisions, and the page of all rules of the review.
 
 What changes on the way: links that leave `docs/` lead to a page of the site, to the repository's address if
 there is one, or become plain text; comments for our tests are left out. Code blocks stay as they are.
@@ -22,8 +22,9 @@ ROOT_PAGES = {
     "CONTRIBUTING.md": "project/contributing.md",
     "README.md": "index.md",
     "SECURITY.md": "project/security.md",
+    "tests/faults/FAULTS.md": "fault-list.md",
 }
-"""Files of the repository's root that have a place in the site; the start page stands for the README."""
+"""Files outside of `docs` that have a place in the site; the start page stands for the README."""
 
 _FOLDERS = ("adr", "guides", "tutorial")
 """Folders that have a first page; a link to another one leads to the repository."""

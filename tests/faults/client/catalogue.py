@@ -1,7 +1,7 @@
 """Every fault of an agent that is tried on `dragoman run`: its id, what happens, and what must follow.
 
 The ids without an X are shared with others who try clients on the same faults, and have gaps; those with an X
-are ours. `page` makes a part of `docs/faults.md` of it.
+are ours. `page` makes a part of `tests/faults/FAULTS.md` of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The part of `docs/faults.md` that is about clients; `tests.faults.page` puts it behind the agents'."""
+"""The part of the list of faults that is about clients; `tests.faults.page` puts it behind the agents'."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Every fault of a cluster that is tried: its id, what happens, and what must follow.
 
 The ids without an X are shared with others, and have gaps; those with an X are ours. The name of a test
-begins with the id. `cluster_part` makes the end of `docs/faults.md` of it.
+begins with the id. `cluster_part` makes the end of `tests/faults/FAULTS.md` of it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ SCL-X1 | hubs and servers are killed, paused, cut off at random | nothing is los
 INTRODUCTION = """
 # Faults that a cluster survives
 
-What happens to nodes and servers of a cluster. Every row is a test whose name begins with its id, tried on
-real hubs and real servers of NATS: `pytest tests/cluster -k scl_02`. What the journal, every client and every
-process of an agent have written down is held against each other by a checker, which is itself tried with
-planted faults (`tests/cluster/checker.py`). These rows are made from `tests/cluster/catalogue.py`.
+What happens to nodes and servers of a cluster. A test whose name begins with the id tries each row on
+real hubs and real servers of NATS: `pytest packages/hub/tests/cluster -k scl_02`. A checker compares what the
+journal, every client and every process of an agent have written down; planted faults show that it works.
 
 | id | what happens | what follows |
 |---|---|---|

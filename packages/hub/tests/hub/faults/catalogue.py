@@ -2,7 +2,7 @@
 must follow.
 
 The ids without an X are shared with others who try endpoints on the same faults, and have gaps; those with an
-X are ours. The name of a test begins with the id. `network_part` makes the end of `docs/faults.md` of it.
+X are ours. The name of a test begins with the id. `network_part` makes a part of `tests/faults/FAULTS.md`.
 """
 
 from __future__ import annotations
@@ -112,11 +112,10 @@ INTRODUCTION = """
 # Faults that an endpoint survives
 
 What clients, networks and strangers do to `dragoman serve` and to `dragoman hub`. After each of them the next
-client is served. Every row is a test whose name begins with its id, tried on both over real sockets:
-`pytest tests/hub/faults -k nws_16`. These rows are made from `tests/hub/faults/catalogue.py`.
+client is served. A test whose name begins with the id tries each row on both over real sockets:
+`pytest packages/hub/tests/hub/faults -k nws_16`.
 
-Where a turn ends with its client, the hub is one that cancels what its last client has left
-(`detached.on_last_leave`); by default it goes on.
+Where a turn ends with its client, `detached.on_last_leave` is `cancel`; by default the turn goes on.
 """
 
 

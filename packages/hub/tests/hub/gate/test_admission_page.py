@@ -40,7 +40,7 @@ def known_tests() -> set[str]:
 def test_every_threat_has_an_answer_and_something_that_shows_it() -> None:
     known = known_tests()
     faults = set(
-        re.findall(r"^\| ([A-Z]{3}-X?\d+) \|", (ROOT / "docs" / "faults.md").read_text("utf-8"), re.M)
+        re.findall(r"^\| ([A-Z]{3}-X?\d+) \|", (ROOT / "tests/faults/FAULTS.md").read_text("utf-8"), re.M)
     )
     assert len(rows()) > 20
     for threat, answer, shown in rows():
