@@ -105,7 +105,7 @@ SERVERS = {"Follow a hub session", "A bot on the OpenAI door", "An agent as MCP 
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """Those of somebody whose machine has our commands, `claude` and `codex`, and nothing of this person's."""
+    """For a machine with our commands, `claude` and `codex`, and with nothing of this person's."""
     programs, home = folder / "bin", folder / "home"
     programs.mkdir()
     (home / "dragoman").mkdir(parents=True)

@@ -1,11 +1,12 @@
 """What the pages show is run as a user would run it, with our wheels alone and in an empty folder.
 
 Every Python block of README.md, of the READMEs of the boxes and of docs/*.md is tried: one that begins with
-an import is a complete program, must end with status 0 and print what its comments say; one that defines tests
-is run by pytest, with the settings that its page shows. Anything else is a fragment and must at least be Python. Each page has what it
-tells its reader to install, and nothing more. Of shell commands every `dragoman` command line must be one
-that the command understands, and those that need no more than the agents that we ship are run. A comment
-`<!-- not run: why -->` on the line above a block says that it cannot be run here. Standard input is empty.
+an import is a complete program, must end with status 0 and print what its comments say; one that defines
+tests is run by pytest, with the settings that its page shows. Anything else is a fragment and must at least
+be Python. Each page has what it tells its reader to install, and nothing more. Of shell commands every
+`dragoman` command line must be one that the command understands, and those that need no more than the agents
+that we ship are run. A comment `<!-- not run: why -->` on the line above a block says that it cannot be run
+here. Standard input is empty.
 """
 
 import ast
