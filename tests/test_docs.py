@@ -1,11 +1,12 @@
 """What the pages show is run as a user would run it, with our wheels alone and in an empty folder.
 
 Every Python block of README.md, of the READMEs of the boxes and of docs/*.md is tried: one that begins with
-an import is a complete program and must end with status 0; one that defines tests is run by pytest, with the
-settings that its page shows. Anything else is a fragment and must at least be Python. Each page has what it
-tells its reader to install, and nothing more. Of shell commands every `dragoman` command line must be one
-that the command understands, and those that need no more than the agents that we ship are run. A comment
-`<!-- not run: why -->` on the line above a block says that it cannot be run here. Standard input is empty.
+an import is a complete program, must end with status 0 and print what its comments say; one that defines
+tests is run by pytest, with the settings that its page shows. Anything else is a fragment and must at least
+be Python. Each page has what it tells its reader to install, and nothing more. Of shell commands every
+`dragoman` command line must be one that the command understands, and those that need no more than the agents
+that we ship are run. A comment `<!-- not run: why -->` on the line above a block says that it cannot be run
+here. Standard input is empty.
 """
 
 import ast
@@ -40,6 +41,8 @@ FENCE = re.compile(
     r"^(?P<above>[^\n]*)\n```(?P<language>[a-z]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 NOT_RUN = re.compile(r"<!-- not run: .+ -->")
+PRINTS = re.compile(r"  # prints: (.+)$", re.MULTILINE)
+"""What a line of a program prints, in its own words."""
 
 
 class Block(NamedTuple):
@@ -157,6 +160,8 @@ def ends(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.mark.parametrize("block", [block for what, block in PYTHON if what == "program"], ids=str)
 def test_a_program_works_with_the_wheel_alone(block: Block, ends: dict[Block, Ended]) -> None:
     assert ends[block].status == 0, f"{block} ended with {ends[block].status}\n{ends[block].output}"
+    missing = [text for text in PRINTS.findall(block.text) if text not in ends[block].output]
+    assert not missing, f"{block} does not print {missing}\n{ends[block].output}"
 
 
 def test_no_program_imports_a_package_as_such() -> None:
