@@ -242,7 +242,7 @@ def palette(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".palette-entry")
 
 
-@state("Search in all sessions", "light", "narrow", "zoom")
+@state("Search all sessions", "light", "narrow", "zoom")
 def search(page: Any, scene: Scene) -> None:
     page.keyboard.press("Control+Shift+f")
     page.fill(".search-field", "parser")
@@ -266,7 +266,7 @@ def agents(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".agent-list li")
 
 
-@state("Agents that can be added", "light", "phone")
+@state("Agents you can add", "light", "phone")
 def addable_agents(page: Any, scene: Scene) -> None:
     look_at_agents(page)
     page.click(".addable summary")
@@ -336,7 +336,7 @@ def archived(page: Any, scene: Scene) -> None:
         page.click("text=Archive session")
         page.wait_for_selector(".pane", state="detached")
         del scene.sessions["first"]
-    page.click("text=Archived sessions")
+    page.click("text=Show archived sessions")
     page.wait_for_selector(".dot.archived")
 
 

@@ -122,7 +122,7 @@ def test_it_plays_by_itself_to_the_end_and_refuses_what_would_need_an_agent(page
     page.wait_for_selector("text=All 25 tests pass.")
     page.fill(".composer textarea", "Hello?")
     page.press(".composer textarea", "Enter")
-    page.wait_for_selector("text=This is a recording: no agent is there to hear you.")
+    page.wait_for_selector("text=This is a recording, so no agent can answer.")
 
 
 @pytest.mark.slow  # web/test/demo.test.ts goes back and forth without a browser

@@ -18,7 +18,7 @@ def test_subagents_are_a_tree_and_their_questions_say_who_asks_for_whom(
     says(page, ".asks", *(f"{CHAIN[name]}:" for name in FAMILY))
     page.wait_for_selector(".family li li li a")
     becomes(page.locator(".family a").all_inner_texts, list(FAMILY))
-    says(page, ".family", "waits for an answer")
+    says(page, ".family", "waiting for an answer")
     for left in (3, 2, 1):
         page.click(".asks .card >> nth=0 >> .allow_once")
         page.wait_for_selector(f".asks .card:nth-child({left})", state="detached")

@@ -160,7 +160,7 @@ def test_one_search_finds_what_was_said_at_every_hub_and_names_one_that_is_away(
     other.wire.cut()
     page.locator(".hub-notice", has_text="studio is not connected").wait_for()
     find(page, "aardvark", near)
-    page.wait_for_selector("dialog [role=status] >> text=Nothing of studio: it is not connected.")
+    page.wait_for_selector("dialog [role=status] >> text=No results from studio: it is not connected.")
     other.wire.mend()
 
 
@@ -185,7 +185,7 @@ def test_a_page_of_an_origin_that_was_not_named_is_refused_and_told_why(visitor:
     page = visitor.open(url=home.direct.replace("127.0.0.1", "localhost"), viewport=DESK)
     add_hub(page, other.url, token=other.token)
     page.keyboard.press("b")
-    notice = page.locator(".hub-notice", has_text="lets in no pages of http://localhost:")
+    notice = page.locator(".hub-notice", has_text="does not accept pages from http://localhost:")
     notice.wait_for()
     assert page.locator(".hub-name >> text=studio").count() == 0
     page.close()  # it goes on trying, and the browser goes on complaining

@@ -120,8 +120,8 @@ def test_what_is_asked_while_nobody_looks_is_notified_once(stranger: Visitor, hu
     page = stranger.start()
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     page.click("button[aria-label='Menu']")
-    page.click("text=Notify me")
-    page.wait_for_selector("text=You will be notified")
+    page.click("text=Turn on notifications")
+    page.wait_for_selector("text=Notifications are on")
     page.evaluate(HIDE)
     send(page, "run it")
     page.wait_for_selector(".asks .risk")  # what is told later of the same question is no second one
@@ -173,7 +173,7 @@ def test_a_device_is_told_while_the_page_is_closed_and_a_button_of_the_notificat
     page = stranger.open()
     worker = WorkerPush(page, origin)
     page.keyboard.press(",")
-    switch_on(page, "Also when the page is closed")
+    switch_on(page, "Notifications when this page is closed")
     assert page.evaluate("window.serverKey") == 65
     first, plain = ask(page, hub, push, "run it")
     assert (plain["kind"], plain["session"]) == ("permission", first)

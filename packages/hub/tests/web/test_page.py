@@ -201,7 +201,7 @@ def test_what_agents_say_stays_text(visitor: Visitor, hub: RunningHub) -> None:
     says(page, ".command", "ESC")
     assert page.locator(".timeline img, .timeline script, .timeline a, .timeline b").count() == 0
     page.click("text=click")
-    page.wait_for_selector("dialog >> text=cannot be followed")
+    page.wait_for_selector("dialog >> text=can't be opened")
     page.keyboard.press("Escape")
     closes(page)
     page.click("button.link >> text=https://good.example")
@@ -222,7 +222,7 @@ def test_a_wrong_token_is_told_and_the_right_one_opens_as_does_a_link_with_it(
     page = stranger.open(signed_in=False, viewport=PHONE)
     page.fill("#token", "wrong")
     page.click("button[type=submit]")
-    page.wait_for_selector("text=does not know this token")
+    page.wait_for_selector("text=is not valid for this hub")
     if AXE.is_file():
         assert faults(page) == []
     page.fill("#token", hub.token)
@@ -359,7 +359,7 @@ def test_who_may_only_watch_is_offered_nothing_and_refused_by_the_hub(
     page.wait_for_selector(".asks .card .command")
     says(page, ".asks .risks", "curl or wget piped into a shell")
     counts(page, ".composer, .asks .choice, .settings select", 0)
-    says(page, ".asks .card", "may watch")
+    says(page, ".asks .card", "You can watch")
     page.keyboard.press("a")
     page.keyboard.press("1")  # keys offer no more than the eye
     session = owner.evaluate("decodeURIComponent(location.hash.slice(4))")
@@ -440,7 +440,7 @@ def test_tables_keep_their_words_whole_and_unknown_updates_are_named(
     fits(page, PHONE["width"])
     becomes(
         page.locator(".note").all_inner_texts,
-        ["The agent sent 2 updates that this page does not know: hologram_update"],
+        ["This page can't show 2 updates from the agent: hologram_update"],
     )
 
 

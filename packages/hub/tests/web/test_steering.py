@@ -42,7 +42,7 @@ def test_a_message_steers_a_running_turn_and_says_what_became_of_it(
     assert page.locator(".composer-ways").is_hidden()  # there is no turn yet to say it into
     page.wait_for_function("() => window.held.length > 0", polling=POLLING)
     page.evaluate(TELL_START)
-    page.wait_for_selector(".composer-ways >> text=The agent takes it into the turn")
+    page.wait_for_selector(".composer-ways >> text=The agent reads it during this turn")
     page.get_by_role("button", name="Steer now").click()
     ended(page, 1)
     reads(page, "hold on | left")
@@ -53,7 +53,7 @@ def test_a_message_steers_a_running_turn_and_says_what_became_of_it(
     send(page, "wait")
     page.wait_for_selector(".agent")
     page.fill(".composer textarea", "not here")
-    page.wait_for_selector(".composer-ways >> text=Steering will restart the turn")
+    page.wait_for_selector(".composer-ways >> text=Steering stops the turn and starts it again")
     page.press(".composer textarea", "Control+Enter")
     ended(page, 2)
     reads(page, "Stopped by you")

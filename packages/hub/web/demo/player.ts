@@ -88,7 +88,7 @@ export class Player {
     button.className = "player-play";
     button.addEventListener("click", () => (this.isPlaying ? this.pause() : this.play()));
     Object.assign(slider, { type: "range", min: "0", max: String(this.hub.recording.seconds), step: "0.1", value: "0" });
-    slider.setAttribute("aria-label", "Moment of the recording");
+    slider.setAttribute("aria-label", "Position in the recording");
     slider.addEventListener("input", () => this.seek(Number(slider.value)));
     speed.setAttribute("aria-label", "Speed");
     speed.append(...SPEEDS.map((factor) => new Option(`${factor}×`, String(factor), factor === 1, factor === 1)));

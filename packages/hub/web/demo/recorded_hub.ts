@@ -172,7 +172,7 @@ export class RecordedHub {
 
   private known(sessionId: string): PastSession {
     const session = this.sessions.get(sessionId);
-    if (!session?.info) throw new Refusal("At this moment of the recording there is no such session.", -32002);
+    if (!session?.info) throw new Refusal("This session does not exist at this point of the recording.", -32002);
     return session;
   }
 
@@ -190,7 +190,7 @@ export class RecordedHub {
       case "_dragoman/hub/agents":
         return [{ agents: this.recording.agents }];
       case "_dragoman/hub/agents/registry":
-        return [{ made: new Date(this.recording.start).toISOString().slice(0, 10), origin: "", refusal: "this is a recording: a hub of your own adds agents", agents: [], installed: [], job: null }];
+        return [{ made: new Date(this.recording.start).toISOString().slice(0, 10), origin: "", refusal: "this is a recording. To add agents, start your own hub", agents: [], installed: [], job: null }];
       case "_dragoman/hub/history":
         return [{ messages: this.known(params.sessionId).messages.map(({ at, cursor, message }) => ({ cursor, time: this.recording.start + at, message })), more: false }];
       case "_dragoman/hub/attach":
@@ -209,9 +209,9 @@ export class RecordedHub {
       case "_dragoman/hub/answer":
         return this.settle(params);
       case "_dragoman/hub/file":
-        throw new Refusal("This is a recording: it holds the conversation, not the files.");
+        throw new Refusal("This recording has the conversation, but not the files.");
     }
-    throw new Refusal("This is a recording: no agent is there to hear you. Start a hub of your own to talk to one.");
+    throw new Refusal("This is a recording, so no agent can answer. To talk to an agent, start your own hub.");
   }
 
   private listed(): SessionInfo[] {
@@ -260,7 +260,7 @@ export class RecordedHub {
   /** A question has the answer that it had: whoever answers it comes to the moment when that was given. */
   private settle({ sessionId, request }: Asked): [object, () => void] {
     const step = this.recording.steps.find(({ at, message }) => at >= this.position && message.method === "_dragoman/hub/settled" && message.params.sessionId === sessionId && message.params.request === request);
-    if (!step) throw new Refusal("In this recording nobody answered.");
+    if (!step) throw new Refusal("This question was not answered in the recording.");
     return [{ settled: true }, () => this.seek(step.at)];
   }
 }

@@ -32,7 +32,7 @@ export interface CommandReach {
   decide(identity: string): void;
 }
 
-const STATES: Record<string, string> = { running: "running", waiting: "waits for you", idle: "", failed: "failed", closed: "closed", archived: "archived" };
+const STATES: Record<string, string> = { running: "running", waiting: "waiting for you", idle: "", failed: "failed", closed: "closed", archived: "archived" };
 
 export function commands(reach: CommandReach): PaletteOptions {
   const { app } = reach;
@@ -40,7 +40,7 @@ export function commands(reach: CommandReach): PaletteOptions {
   const otherwise = (text: string): PaletteEntry[] => [
     { label: `Search all sessions for “${text}”`, icon: "search", run: () => reach.search(text) },
   ];
-  return { title: "Everything", placeholder: "A session, an agent, or what to do", entries, otherwise: app.may("observe") ? otherwise : undefined };
+  return { title: "Command palette", placeholder: "Find a session, an agent or a command", entries, otherwise: app.may("observe") ? otherwise : undefined };
 }
 
 function waiting({ hubs, decide }: CommandReach): PaletteEntry[] {
@@ -56,12 +56,12 @@ function ofSession(reach: CommandReach): PaletteEntry[] {
   const open = reach.current();
   if (!open) return [];
   const acts: PaletteEntry[] = [
-    { label: "What the last turn changed", icon: "edit", keys: "c", run: () => reach.changes() },
+    { label: "Review changes of the last turn", icon: "edit", keys: "c", run: () => reach.changes() },
     { label: "Open a file of this session", icon: "file", keys: "o", run: reach.chooseFile },
     { label: "Open another session beside this one", icon: "split", keys: "s", run: reach.split },
     { label: "Export this session as HTML", icon: "fetch", run: () => void reach.save(open) },
   ];
-  if (reach.app.may("approve")) acts.push({ label: "Commit what was changed", icon: "edit", run: () => reach.commit(open) });
+  if (reach.app.may("approve")) acts.push({ label: "Commit changes", icon: "edit", run: () => reach.commit(open) });
   if (reach.app.may("prompt")) {
     acts.push({ label: "Rename this session", icon: "edit", run: () => reach.rename() });
     acts.push({ label: "Fork this session", icon: "fork", run: () => reach.fork(open) });
@@ -79,15 +79,15 @@ export function successors(app: App, open: Conversation): AgentInfo[] {
 function views({ app, hubs, go, search, start, help }: CommandReach): PaletteEntry[] {
   const entries: PaletteEntry[] = [
     { label: "Board", detail: "all sessions by state", icon: "board", keys: "b", run: () => go("#/board") },
-    { label: "Inbox", detail: "what waits for you", icon: "inbox", keys: "i", run: () => go("#/") },
-    { label: "Agents", detail: "what runs, what failed and why", icon: "agents", keys: "g", run: () => go("#/agents") },
+    { label: "Inbox", detail: "questions waiting for you", icon: "inbox", keys: "i", run: () => go("#/") },
+    { label: "Agents", detail: "status of each agent", icon: "agents", keys: "g", run: () => go("#/agents") },
     { label: "Settings", detail: "notifications, keys", icon: "settings", keys: ",", run: () => go("#/settings") },
     ...(surroundings.isEmbedded ? [] : THEMES).map((theme) => ({ label: `Theme: ${theme}`, icon: "settings", run: () => chooseTheme(theme) })),
-    { label: "Search in all sessions", icon: "search", keys: "/", run: () => search() },
-    { label: "Keyboard", detail: "the list of keys", icon: "execute", keys: "?", run: help },
+    { label: "Search all sessions", icon: "search", keys: "/", run: () => search() },
+    { label: "Keyboard shortcuts", icon: "execute", keys: "?", run: help },
   ];
   if (!surroundings.isEmbedded) entries.push({ label: "Sign out", icon: "move", run: () => hubs.home.signOut() });
-  if (!surroundings.isEmbedded) entries.push({ label: "Add a hub", detail: "its sessions beside these", icon: "new", run: () => void document.dispatchEvent(new CustomEvent("add-hub")) });
+  if (!surroundings.isEmbedded) entries.push({ label: "Add a hub", detail: "show its sessions here too", icon: "new", run: () => void document.dispatchEvent(new CustomEvent("add-hub")) });
   if (app.may("prompt")) entries.unshift({ label: "New session", icon: "new", keys: "n", run: start });
   return entries;
 }

@@ -54,7 +54,7 @@ async function childrenIn(app: App, parent: string, level: number): Promise<HTML
       await conversation.readAll(app.rpc);
       section.append(...itemsOf(conversation, app.readerOf(child.sessionId)));
     } catch (error) {
-      section.append(el("p", "faint", shown(`It could not be read: ${error instanceof Error ? error.message : String(error)}`, "line")));
+      section.append(el("p", "faint", shown(`This session could not be read: ${error instanceof Error ? error.message : String(error)}`, "line")));
     }
     section.append(...(await childrenIn(app, child.sessionId, level + 1)));
     sections.push(section);

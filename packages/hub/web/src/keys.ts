@@ -92,7 +92,7 @@ function decideCurrent({ inbox, say, board, current, decide }: Reach): void {
   const asking = new Set([...inbox()].map(identityOf));
   const id = chosen && asking.has(chosen) ? chosen : [...asking][0];
   if (id) decide(id);
-  else say("Nothing waits for you.");
+  else say("Nothing is waiting for you.");
 }
 
 function step(reach: Reach, by: number): void {

@@ -272,7 +272,7 @@ function pendingPrompts(open: Conversation, tail: HTMLElement, composer: Compose
   if (open.state === "open" && !open.fold.items.length && !nodes.length) nodes.push(beginning(open, composer));
   if (open.state === "opening") {
     const isMissing = app.health === "offline";
-    nodes.unshift(isMissing ? el("p", "empty faint", "This session is not kept on this device. It is shown when the network is back.") : el("div", "skeleton", el("i"), el("i"), el("i")));
+    nodes.unshift(isMissing ? el("p", "empty faint", "This session is not saved on this device. It opens when the network is back.") : el("div", "skeleton", el("i"), el("i"), el("i")));
   }
   tail.replaceChildren(...nodes);
 }
@@ -294,7 +294,7 @@ function pendingPrompt(open: Conversation, sending: Sending, composer: Composer)
 }
 
 function editSending(open: Conversation, sending: Sending): void {
-  askText("Change what waits", promptText(sending.prompt), "Change", (text) => {
+  askText("Edit message", promptText(sending.prompt), "Save", (text) => {
     const rest = sending.prompt.filter((block) => block.type !== "text");
     if (open.sending.includes(sending) && canTakeBack(sending)) open.edit(sending, [{ type: "text", text }, ...rest]);
     else app.say("Your message was already sent, without the change.");
@@ -303,7 +303,7 @@ function editSending(open: Conversation, sending: Sending): void {
 
 /** The list of what waits is loaded when somebody asks for it. */
 function openOutbox(): void {
-  void import("./view/outbox").then(({ showOutbox }) => showOutbox(hubs, openIdentity), () => app.say("The list could not be loaded."));
+  void import("./view/outbox").then(({ showOutbox }) => showOutbox(hubs, openIdentity), () => app.say("The list could not be loaded. Check the connection to the hub, then try again."));
 }
 
 function beginning(open: Conversation, composer: Composer): HTMLElement {
@@ -381,16 +381,16 @@ function openBeside(identity: string): void {
 /** The session that is to stand beside the open one is chosen by its name. */
 function split(): void {
   const open = app.open;
-  if (!open) return app.say("Open a session first, then another one beside it.");
+  if (!open) return app.say("Open a session first. Then you can open a second session beside it.");
   const others = [...app.sessions.values()].filter((session) => session.sessionId !== open.id);
   const entries = others.map((session) => ({ label: sessionTitle(session), detail: `${session.agent} ${session.cwd}`, icon: "split", run: () => openBeside(identityOf(session)) }));
-  openPalette({ title: "Open beside", placeholder: "A session to open beside this one", entries });
+  openPalette({ title: "Open another session beside this one", placeholder: "Find a session", entries });
 }
 
 /** The view of files is loaded with the first of them. */
 function openFile(identity: string, place: FilePlace): void {
   const [owner, sessionId] = hubs.find(identity);
-  const show = (): void => void import("./view/file").then(({ showFile }) => showFile(owner, sessionId, place), () => app.say("The file view could not be loaded."));
+  const show = (): void => void import("./view/file").then(({ showFile }) => showFile(owner, sessionId, place), () => app.say("The file view could not be loaded. Check the connection to the hub, then try again."));
   if (surroundings.openFile) surroundings.openFile(sessionId, place, show);
   else show();
 }
@@ -404,8 +404,8 @@ async function findFiles(open: Conversation, pattern: string): Promise<PaletteEn
 
 function chooseFile(): void {
   const open = current();
-  if (!open) return app.say("Open a session first: files are those of its folder.");
-  openPalette({ title: "Open a file", placeholder: "A file of this session", entries: [], lookUp: (text) => findFiles(open, text) });
+  if (!open) return app.say("Open a session first to see the files in its folder.");
+  openPalette({ title: "Open a file", placeholder: "Find a file of this session", entries: [], lookUp: (text) => findFiles(open, text) });
 }
 
 function palette(): void {
@@ -453,12 +453,12 @@ function start(): void {
   const able = hubs.all().filter((hub) => hub.health === "live" && hub.may("prompt"));
   if (!hubs.hasOthers) return home.may("prompt") ? newSession(home, openSession) : undefined;
   const entries = able.map((hub) => ({ label: hubs.nameOf(hub.key), detail: hub.hub?.address ?? "the hub of this page", icon: "new", run: () => newSession(hub, (id) => openSession(id, hub)) }));
-  openPalette({ title: "New session on", placeholder: "A hub", entries });
+  openPalette({ title: "Which hub runs the new session?", placeholder: "Find a hub", entries });
 }
 
 /** The form for another hub is loaded when somebody asks for it. */
 function addHub(link = ""): void {
-  void import("./view/hubs").then(({ showAddHub }) => showAddHub(hubs, link), () => home.say("The form could not be loaded."));
+  void import("./view/hubs").then(({ showAddHub }) => showAddHub(hubs, link), () => home.say("The form could not be loaded. Check the connection to the hub, then try again."));
 }
 
 /** A link of another hub comes behind the `#`, as a token does. */
@@ -476,7 +476,7 @@ function changes(open = current()): void {
 
 function rename(open = current()): void {
   if (!open) return;
-  askText("Name of this session", open.info?.title ?? open.fold.title ?? "", "Rename", (title) => {
+  askText("Rename session", open.info?.title ?? open.fold.title ?? "", "Rename", (title) => {
     app.rpc.call("session/set_title", { sessionId: open.id, title }).then(
       () => {
         open.fold.title = title;
@@ -489,9 +489,9 @@ function rename(open = current()): void {
 
 function pageMenu(event: Event): void {
   menu(event, [
-    canNotify() && [notifying() ? "Stop notifying me" : "Notify me when something waits", () => void switchNotifications().then((on) => app.say(on ? "You will be notified." : "You will not be notified."))],
-    ["Everything (Ctrl K)", palette],
-    ["Keyboard", help],
+    canNotify() && [notifying() ? "Turn off notifications" : "Turn on notifications", () => void switchNotifications().then((on) => app.say(on ? "Notifications are on." : "Notifications are off."))],
+    ["Command palette (Ctrl K)", palette],
+    ["Keyboard shortcuts", help],
     !surroundings.isEmbedded && ["Add a hub …", () => addHub()],
     !surroundings.isEmbedded && ["Sign out", () => home.signOut()],
   ]);
@@ -510,11 +510,11 @@ function sessionMenu(event: Event, open: Conversation): void {
   };
   const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info ? sessionTitle(open.info) : ""), word, act(method));
   menu(event, [
-    ["What the last turn changed", () => changes(open)],
+    ["Review changes", () => changes(open)],
     app.may("approve") && ["Commit …", () => commit(open)],
     ...(surroundings.sessionActs?.(open.id) ?? []),
     ["Rename", () => rename(open)],
-    ["Open another beside it", split],
+    ["Open another session beside this one", split],
     ["Fork from here", () => fork(open)],
     ...handOverEntries(open),
     ["Export as HTML", () => void save(open)],
@@ -548,9 +548,9 @@ function handOver(open: Conversation, agent: string): void {
   app.rpc.call<{ sessionId: string; lost: string[] }>("_dragoman/hub/handover", { sessionId: open.id, agent }).then(
     ({ sessionId, lost }) => {
       openSession(sessionId);
-      app.say(`${agent} takes over and gets a summary with your next prompt. Not handed over: ${lost.map((loss) => plain(loss)).join("; ")}.`);
+      app.say(`${agent} takes over. It gets a summary with your next prompt. Not included: ${lost.map((loss) => plain(loss)).join("; ")}.`);
     },
-    (error: Error) => app.say(`The hand-over failed: ${error.message}`),
+    (error: Error) => app.say(`${agent} could not take over: ${error.message}`),
   );
 }
 
@@ -562,7 +562,7 @@ async function save(open: Conversation): Promise<void> {
 
 /** Windows that few people open are loaded when somebody does. */
 function notLoaded(): void {
-  app.say("The window could not be loaded.");
+  app.say("The window could not be loaded. Check the connection to the hub, then try again.");
 }
 
 function commit(open: Conversation): void {

@@ -68,7 +68,7 @@ async function showPush(data: { json(): any } | null): Promise<void> { // of the
   const { allow, reject } = message;
   const hasButtons = typeof allow === "string" && typeof reject === "string" && ((self as any).Notification?.maxActions ?? 0) > 1; // not all browsers have it
   await worker.registration.showNotification("Dragoman", {
-    body: typeof message.text === "string" ? message.text.slice(0, 200) : "Something waits for you.",
+    body: typeof message.text === "string" ? message.text.slice(0, 200) : "An agent is waiting for you.",
     tag: `${session}/${message.about ?? ""}`, // as the page has it: what both tell is shown once
     icon: "/icon-192.png",
     data: hasButtons ? { hash, allow, reject } : hash,
@@ -82,7 +82,7 @@ async function answer(ticket: string, hash: string): Promise<void> {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ticket }), cache: "no-store",
   });
   const failure = await request.then(
-    async (response) => (!response.ok ? "This notification cannot be answered any more." : (await response.json()).settled ? "" : "It was answered already, or has to be read first."),
+    async (response) => (!response.ok ? "This notification cannot be answered any more." : (await response.json()).settled ? "" : "This question was already answered, or you must read it first."),
     () => "The answer did not reach the hub.",
   );
   if (failure) await worker.registration.showNotification("Dragoman", { body: `${failure} Open the page.`, tag: "answer", icon: "/icon-192.png", data: hash });

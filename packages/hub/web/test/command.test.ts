@@ -55,7 +55,7 @@ test("a question and its answer are one sentence", () => {
   assert.equal(words(chose("gone")), "Settled: Write a.txt (by you)");
   assert.equal(words(chose("y"), "owner", "none"), "Settled: Write a.txt (by you)");
   assert.equal(words({ outcome: "answered", by: "owner", result: { action: "decline" } }, ""), "Declined: Write a.txt (by “owner”)");
-  assert.equal(words({ outcome: "cancelled", by: "hub" }), "Withdrawn: Write a.txt (by the hub)");
+  assert.equal(words({ outcome: "cancelled", by: "hub" }), "Cancelled: Write a.txt (by the hub)");
   assert.equal(words({ outcome: "expired" }), "No answer in time: Write a.txt ()");
   assert.equal(words({}), "Waiting for an answer: Write a.txt ()");
 });

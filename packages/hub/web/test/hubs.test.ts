@@ -89,7 +89,7 @@ test("a search asks all hubs, names what each has found, and says of whom it has
   await new Promise((done) => setTimeout(done));
   assert.equal(told.length, 1);
   assert.deepEqual(told[0].found.map(({ hub, cursor }) => [hub, cursor]), [[undefined, "1"], [hubs.all()[1].key, "9"], [undefined, "2"], [undefined, "3"]]);
-  assert.deepEqual(told[0].troubles, ["Nothing of hub2: the connection was lost."]);
+  assert.deepEqual(told[0].troubles, ["No results from hub2: the connection was lost."]);
   assert.deepEqual(told[0].missing, []);
 });
 

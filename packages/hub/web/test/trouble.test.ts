@@ -13,9 +13,9 @@ test("why an agent cannot go on is told by its error", () => {
     [failed("429 Too Many Requests"), false, "The agent is out of quota."],
     [failed("Authentication required", -32000), false, "The agent is logged out."],
     [failed("You are logged out: please log in"), false, "The agent is logged out."],
-    [failed("agent guide ended with status 3", -32603, { stderr: "gone\n" }), false, "The agent has ended."],
+    [failed("agent guide ended with status 3", -32603, { stderr: "gone\n" }), false, "The agent stopped."],
     [failed("no such tool"), false, "The last turn failed."],
-    [undefined, true, "The agent has ended."],
+    [undefined, true, "The agent stopped."],
   ];
   for (const [item, isGone, words] of cases) assert.equal(troubleOf(item, isGone)?.words, words);
 });

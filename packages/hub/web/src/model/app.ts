@@ -440,7 +440,7 @@ export class App implements Owner {
     try {
       const { sessionId, request, askedAt } = asked;
       const answer = await this.rpc.call<{ settled: boolean }>("_dragoman/hub/answer", { sessionId, request, askedAt, result });
-      if (!answer.settled) this.say("Somebody else answered first.");
+      if (!answer.settled) this.say("Another person or device answered first.");
       return answer.settled;
     } catch (error) {
       this.inbox.set(name, asked);

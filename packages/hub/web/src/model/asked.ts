@@ -40,7 +40,7 @@ const VERBS: Record<string, string> = {
   allow_once: "Allowed", allow_always: "Always allowed", reject_once: "Refused", reject_always: "Always refused",
   accept: "Answered", decline: "Declined", cancel: "Dismissed",
 };
-const OUTCOMES: Record<string, string> = { cancelled: "Withdrawn", expired: "No answer in time", agent_gone: "Not answered, because the agent ended" };
+const OUTCOMES: Record<string, string> = { cancelled: "Cancelled", expired: "No answer in time", agent_gone: "Not answered: the agent stopped" };
 
 /** A question and its answer: what was decided, about what, and by whom; `me` is the name under which this page answers. */
 export function answerWords({ asked, outcome, by, result }: Question, me: string): { verb: string; title: string; who: string } {

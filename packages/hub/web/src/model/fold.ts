@@ -157,7 +157,7 @@ export class Fold {
       case "notice":
         return this.note(toneOf(update.severity), str(update.title), str(update.description), at);
       case "compaction_update":
-        return this.note("info", "The agent condensed the conversation", "", at);
+        return this.note("info", "The agent summarized the conversation to save space", "", at);
       case "subagent_update":
         return this.subagent(update, at);
       case "session_message":
@@ -299,12 +299,12 @@ export class Fold {
       case "settled":
         return this.settle(str(params.request), params, at.time);
       case "agent_gone":
-        this.gone = str(params.reason) || "the agent has ended";
-        return this.note("bad", "The agent is gone", this.gone, at);
+        this.gone = str(params.reason) || "its process ended";
+        return this.note("bad", "The agent stopped", this.gone, at);
       case "agent_back":
         this.gone = null;
         return this.note(
-          "info", "The agent is back", params.remembers === false ? "It does not remember this session." : "", at,
+          "info", "The agent restarted", params.remembers === false ? "It has no memory of this session." : "", at,
         );
       case "renamed":
         this.title = str(params.title);

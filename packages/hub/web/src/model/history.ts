@@ -184,7 +184,7 @@ export class History {
 
   private async readBehind(rpc: Rpc, entry: number, most: number): Promise<{ fold: Fold; last: number }> {
     const page = await this.page(rpc, { after: String(entry), limit: Math.min(most, this.tail.first - 1 - entry) });
-    if (!page.cursor) throw new Error("this hub reads history from its end alone");
+    if (!page.cursor) throw new Error("this hub can load history only from its end");
     return { fold: this.folded(page.messages), last: entryOf(page.cursor) };
   }
 

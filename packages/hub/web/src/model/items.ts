@@ -76,7 +76,7 @@ export type Item = Speech | Tool | Plan | End | Note | Question;
 /** One line for updates that this page does not know: they are named, and never fill the screen. */
 export function nameUnknown(note: Note): void {
   const { kind, count } = note.unknown!;
-  note.title = `The agent sent ${count === 1 ? "an update" : `${count} updates`} that this page does not know:`;
+  note.title = `This page can't show ${count === 1 ? "an update" : `${count} updates`} from the agent:`;
   note.text = kind;
 }
 
@@ -84,7 +84,7 @@ const ENDS: Record<string, string> = { cancelled: "cancelled", error: "failed", 
 
 /** How a subagent stands, in a word or two. */
 export function standingOf(state: string, stopReason: string): string {
-  if (state === "requires_action") return "waits for an answer";
+  if (state === "requires_action") return "waiting for an answer";
   if (state === "idle") return ENDS[stopReason] ?? "done";
   return state.replaceAll("_", " ") || "started";
 }

@@ -16,7 +16,7 @@ export function takePairingCode(): string {
 
 /** `address` is that of the hub that gave the code. */
 export async function exchangeCode(code: string, address = location.href): Promise<PairingResult> {
-  const again = "Run “dragoman hub pair” once more, and open the new address.";
+  const again = "Run “dragoman hub pair” again and open the new address.";
   try {
     const answer = await fetch(new URL("/pair", address), {
       method: "POST",

@@ -10,8 +10,8 @@ import { recall, remember } from "./memory";
 
 /** Why nothing can come to this browser at this address; empty if it can. */
 export function obstacle(): string {
-  if (surroundings.isEmbedded) return "This view has no page to close.";
-  if (!window.isSecureContext) return "This needs HTTPS, and the page was opened without. “dragoman hub reach” shows ways to it.";
+  if (surroundings.isEmbedded) return "Not available in this view.";
+  if (!window.isSecureContext) return "This needs HTTPS. Run “dragoman hub reach” to see how to open this page over HTTPS.";
   if (!("serviceWorker" in navigator)) return "This browser does not allow service workers here. Private windows often don't.";
   if (!("PushManager" in window)) return "This browser has no push messages. On an iPhone or iPad, add the page to the Home Screen and open it from there.";
   if (!("Notification" in window)) return "This browser does not support notifications.";
@@ -41,7 +41,7 @@ export async function switchButtons(rpc: Rpc, on: boolean): Promise<void> {
 /** Rejects with the reason for which nothing will come. */
 export async function switchPush(rpc: Rpc, on: boolean): Promise<void> {
   if (on) {
-    if ((await Notification.requestPermission()) !== "granted") throw new Error("the browser was not allowed to show notifications");
+    if ((await Notification.requestPermission()) !== "granted") throw new Error("notifications are not allowed in this browser");
     await subscribe(rpc);
     remember("push", "yes");
     return;
@@ -54,7 +54,7 @@ export async function switchPush(rpc: Rpc, on: boolean): Promise<void> {
 /** Tells the hub the subscription of this browser, a new one if the hub's key is another. */
 export async function subscribe(rpc: Rpc): Promise<void> {
   const { key, reason } = await rpc.call<{ key?: string; reason?: string }>("_dragoman/hub/push", {});
-  if (!key) throw new Error(reason ?? "the hub sends no push messages");
+  if (!key) throw new Error(reason ?? "push messages are off on this hub");
   const { pushManager } = await navigator.serviceWorker.ready;
   const wanted = bytesOf(key);
   const before = await pushManager.getSubscription();

@@ -42,7 +42,7 @@ export function searchHubs(hubs: Hubs, text: string, tell: (search: HubSearch) =
   for (const [hub, name] of [...asked]) {
     void searchHub(hub, text, limit).catch((error: Error) => error).then((answer) => {
       asked.delete(hub);
-      if (answer instanceof Error) search.troubles.push(name ? `Nothing of ${name}: ${answer.message}.` : answer.message);
+      if (answer instanceof Error) search.troubles.push(name ? `No results from ${name}: ${answer.message}.` : answer.message);
       else waiting.push(answer);
       if (isPatient && asked.size) return;
       clearTimeout(timer);

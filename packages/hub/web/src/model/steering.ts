@@ -10,9 +10,9 @@ export type SteeringWay = "steering" | "inject" | "restart";
 export type SteerOutcome = "delivered" | "queued" | "will restart";
 
 export const OUTCOMES: Record<SteerOutcome, string> = {
-  delivered: "delivered: the agent took it into the running turn",
-  queued: "queued: it runs after this turn",
-  "will restart": "will restart: the turn is stopped and begins again with this",
+  delivered: "delivered: the agent got this message during its turn",
+  queued: "queued: runs after this turn",
+  "will restart": "will restart: the turn stops and starts again with this message",
 };
 
 /** How the `messageId` begins that the hub gives to such a message; the key that the page gave follows. */
@@ -84,7 +84,7 @@ export function blocksOf(parts: Part[]): ContentBlock[] {
 /** What a person reads below a message that is on its way. */
 export function sendingLabel({ error, way, isTried, isFleeting }: Sending, isConnected = true): string {
   if (error) return way ? error : `Not sent: ${error}`;
-  if (!isConnected && isTried) return "Sent, but not confirmed by the hub. It is sent again when the network is back, and never runs twice.";
-  if (!isConnected) return `Waiting for the network${isFleeting ? "; too large to be kept if this page is closed" : ""}`;
+  if (!isConnected && isTried) return "Sent, but the hub has not confirmed it. The page sends it again when the network is back. It never runs twice.";
+  if (!isConnected) return `Waiting for the network${isFleeting ? ". Too large to save: keep this page open." : ""}`;
   return way === "restart" ? OUTCOMES["will restart"] : way ? "Steering …" : "Sending …";
 }

@@ -20,6 +20,6 @@ export function troubleOf(last: Item | undefined, isGone: boolean): Trouble | nu
   const message = error?.message ?? "";
   if (QUOTA.test(message)) return { words: "The agent is out of quota.", isLogin: false };
   if (error && (error.code === AUTH_REQUIRED || LOGIN.test(message))) return { words: "The agent is logged out.", isLogin: true };
-  if (isGone || error?.data?.stderr !== undefined) return { words: "The agent has ended.", isLogin: false };
+  if (isGone || error?.data?.stderr !== undefined) return { words: "The agent stopped.", isLogin: false };
   return { words: "The last turn failed.", isLogin: false };
 }

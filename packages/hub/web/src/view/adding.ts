@@ -85,7 +85,7 @@ export class Adding {
   }
 
   private ended(job: InstallJob): void {
-    if (job.state === "installed") this.app.say(`${job.title} ${job.version} is added.`);
+    if (job.state === "installed") this.app.say(`Added ${job.title} ${job.version}.`);
     if (job.state === "installed") this.again();
     else void this.look().then(() => this.app.changed());
   }
@@ -121,12 +121,12 @@ export class Adding {
   view(missing: Missing[]): TemplateResult {
     const { registry } = this;
     const others = missing.filter((entry) => !registry?.agents.some((agent) => agent.name === entry.name));
-    return html`${this.job()}${this.why ? html`<p class="fault" role="alert">The hub did not say which agents could be added: ${plain(this.why)}</p>` : nothing}
+    return html`${this.job()}${this.why ? html`<p class="fault" role="alert">Could not load the list of agents that you can add: ${plain(this.why)}</p>` : nothing}
       ${registry ? this.addable(registry) : nothing}
-      <section class="agent-add"><h3>Any other program</h3>
-        <p class="faint">Type this on the hub's machine; the hub offers it when it reads its settings again. A page names agents of the list and never a command.</p>
+      <section class="agent-add"><h3>Add another program</h3>
+        <p class="faint">Run this on the hub's machine, then have the hub read its settings again. For your safety, this page can't add a command of its own.</p>
         <p class="address">${ADD_COMMAND} ${this.copy}</p>
-        ${others.length ? html`<details class="agent-missing"><summary>Known by name, and not in the list: ${others.length}</summary>
+        ${others.length ? html`<details class="agent-missing"><summary>Other known agents, not in the list: ${others.length}</summary>
           <ul>${others.map((entry) => html`<li><strong>${plain(entry.title || entry.name)}</strong><code>${plain(entry.install, "exact line")}</code></li>`)}</ul></details>` : nothing}</section>`;
   }
 
@@ -135,10 +135,10 @@ export class Adding {
     const all = registry.agents.filter((agent) => !installed.has(agent.name));
     const words = this.pattern.toLowerCase();
     const found = all.filter((agent) => `${agent.name} ${agent.title} ${agent.description}`.toLowerCase().includes(words));
-    const origin = registry.origin ? `the list of ${registry.origin}` : "the hub's built-in list";
-    return html`<details class="agent-add addable" ?open=${all.length <= MANY}><summary><h3>Agents that can be added</h3><span class="faint">${all.length}</span></summary><div class="addable-body">
-      <p class="faint">${plain(`By ${origin}, as of ${registry.made}.`, "line")} ${registry.refusal ? nothing : "You see what will run before anything is installed."}</p>
-      ${registry.refusal ? html`<p class="note warn">${plain(registry.refusal[0].toUpperCase() + registry.refusal.slice(1))}. On that machine: <code>dragoman agents install NAME</code></p>` : nothing}
+    const origin = registry.origin ? `the list at ${registry.origin}` : "the hub's built-in list";
+    return html`<details class="agent-add addable" ?open=${all.length <= MANY}><summary><h3>Agents you can add</h3><span class="faint">${all.length}</span></summary><div class="addable-body">
+      <p class="faint">${plain(`From ${origin}, dated ${registry.made}.`, "line")} ${registry.refusal ? nothing : "You see each command before it runs."}</p>
+      ${registry.refusal ? html`<p class="note warn">${plain(registry.refusal[0].toUpperCase() + registry.refusal.slice(1))}. On the hub's machine, run: <code>dragoman agents install NAME</code></p>` : nothing}
       ${all.length > MANY ? html`<input type="search" aria-label="Find an agent" placeholder="Find an agent" .value=${this.pattern} @input=${(event: Event) => {
         this.pattern = (event.target as HTMLInputElement).value;
         this.app.changed();
@@ -154,7 +154,7 @@ export class Adding {
         ${agent.plan && !registry.refusal ? html`<span class="agent-row-acts"><button type="button" class="small" aria-label=${`Add ${plain(agent.title, "line")}`} ?disabled=${this.isBusy()} @click=${() => this.ask(agent, "Add")}>Add …</button></span>` : nothing}</div>
       ${agent.description ? html`<p class="faint">${plain(agent.description, "line")}</p>` : nothing}
       <p class="faint agent-facts">${plain(facts.join(" · "), "exact line")}</p>
-      ${agent.refusal ? html`<p class="faint">Not from here: ${plain(agent.refusal, "exact line")}</p>` : nothing}</li>`;
+      ${agent.refusal ? html`<p class="faint">You can't add it here: ${plain(agent.refusal, "exact line")}</p>` : nothing}</li>`;
   }
 
   private job(): TemplateResult | typeof nothing {
@@ -162,7 +162,7 @@ export class Adding {
     if (!job || job.state === "installed" || job.state === "cancelled") return nothing;
     const name = plain(`${job.title} ${job.version}`, "line");
     if (job.state === "running") {
-      const last = (job.lines[job.lines.length - 1] ?? "It begins").trim();
+      const last = (job.lines[job.lines.length - 1] ?? "Starting").trim();
       return html`<section class="agent-row job" role="status"><div class="agent-row-head"><span class="dot running"></span><strong>Adding ${name}</strong>
         <span class="agent-row-acts"><button type="button" class="small danger" @click=${() => void this.act("install/cancel", {}, "Cancelling failed")}>Cancel</button></span></div>
         <p class="faint">${plain(last, "exact line")}</p></section>`;
@@ -172,7 +172,7 @@ export class Adding {
     return html`<section class="agent-row job" role="status"><div class="agent-row-head"><span class="dot failed"></span><strong>${name} was not added</strong>
         ${again ? html`<span class="agent-row-acts"><button type="button" class="small" @click=${() => this.ask(again, "Add")}>Try again</button></span>` : nothing}</div>
       <div class="note bad"><p>${plain(first, "exact line")}</p>
-        <details ?open=${more.length > 0}><summary>Its last words</summary><pre class="last-words" tabindex="0">${job.lines.map((line) => plain(line, "exact line")).join("\n")}</pre></details></div>
+        <details ?open=${more.length > 0}><summary>Last output</summary><pre class="last-words" tabindex="0">${job.lines.map((line) => plain(line, "exact line")).join("\n")}</pre></details></div>
       <p class="faint">Nothing was changed.</p></section>`;
   }
 
@@ -185,21 +185,21 @@ export class Adding {
     const facts = el("dl", "keys plan-facts");
     const fact = (name: string, value: string): void => facts.append(el("dt", "", name), el("dd", "", shown(value, "exact line")));
     fact("Version", agent.version);
-    fact("Licence", agent.license || "not said");
+    fact("Licence", agent.license || "unknown");
     if (agent.homepage) fact("Homepage", agent.homepage);
-    if (agent.variables?.length) fact("Sets", agent.variables.join(", "));
+    if (agent.variables?.length) fact("Variables", agent.variables.join(", "));
     const steps = el("ol", "address plan-steps", ...(agent.steps ?? []).map((step) => el("li", "", shown(step, "exact line"))));
     const go = button(`${word} ${plain(agent.title, "line")}`, "choice allow_once", () => {
       asked.close();
-      void this.act("install", { agent: agent.name, plan: agent.plan }, `${plain(agent.title, "line")} is not being added`);
+      void this.act("install", { agent: agent.name, plan: agent.plan }, `Could not add ${plain(agent.title, "line")}`);
     });
     const asked = dialog(`${word} ${agent.title}?`, el("p", "", "This will run on the hub's machine, with the rights of the hub's user:"), steps, facts,
-      el("p", "faint", "Scripts of packages do not run. The agent itself starts with its first session, with the hub's rights too."), el("div", "card-actions", go));
+      el("p", "faint", "Install scripts of packages do not run. The agent starts with its first session, also with the rights of the hub's user."), el("div", "card-actions", go));
   }
 
   private remove(name: string): void {
-    confirm(`Remove ${name}?`, "This removes all its versions from the hub's machine. Its sessions stay readable, but can't continue without it.", "Remove", () => {
-      void this.act("uninstall", { agent: name }, `${name} was not removed`).then(this.again);
+    confirm(`Remove ${name}?`, "This removes all versions of the agent from the hub's machine. You can still read its sessions, but you can't continue them.", "Remove", () => {
+      void this.act("uninstall", { agent: name }, `Could not remove ${name}`).then(this.again);
     });
   }
 }

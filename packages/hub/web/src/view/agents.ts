@@ -75,7 +75,7 @@ export class AgentsView {
       <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a><h2 id="agents-title">Agents</h2>
         <span class="faint">${this.agents ? `${agents.length} known, ${agents.filter((agent) => agent.state === "up").length} running` : ""}</span></header>
       <div class="sheet-body">
-        ${this.why && !this.agents ? html`<p class="fault" role="alert">The hub did not list its agents: ${plain(this.why)}</p>` : nothing}
+        ${this.why && !this.agents ? html`<p class="fault" role="alert">Could not load the agents: ${plain(this.why)}</p>` : nothing}
         ${this.agents ? html`<ul class="agent-list">${repeat(agents, (agent) => agent.name, (agent) => this.row(agent))}</ul>` : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
         ${this.adding?.view(this.missing) ?? nothing}
       </div></section>`;
@@ -85,7 +85,7 @@ export class AgentsView {
     const { app } = this;
     const [tone, word] = STATES[standing(agent)] ?? ["idle", standing(agent)];
     const facts = [agent.place ? `on ${agent.place}` : "", agent.sessions ? `${agent.sessions} ${agent.sessions === 1 ? "session" : "sessions"}` : "", agent.version ? `version ${agent.version}` : "",
-      agent.pid ? `process ${agent.pid}` : "", agent.started ? `since ${ago(agent.started)}` : "", agent.restarts ? `started again ${agent.restarts} times` : "",
+      agent.pid ? `process ${agent.pid}` : "", agent.started ? `since ${ago(agent.started)}` : "", agent.restarts ? `restarted ${agent.restarts} ${agent.restarts === 1 ? "time" : "times"}` : "",
       agent.invalidFrames ? `${agent.invalidFrames} invalid messages` : ""].filter(Boolean);
     return html`<li class="agent-row" data-agent=${agent.name}>
       <div class="agent-row-head"><span class="dot ${tone}"></span><strong>${plain(agent.title || agent.name)}</strong>
@@ -93,7 +93,7 @@ export class AgentsView {
         <span class="pill ${tone}">${plain(word)}</span>
         <span class="agent-row-acts">
           ${app.may("prompt") ? html`<button type="button" class="small" @click=${() => this.startWith(agent.name)}>New session</button>` : nothing}
-          ${app.may("admin") ? html`<button type="button" class="small" ?disabled=${this.examinations.get(agent.name) === "running"} @click=${() => void this.examine(agent.name)}>Examine</button>` : nothing}${this.adding?.acts(agent.name) ?? nothing}
+          ${app.may("admin") ? html`<button type="button" class="small" ?disabled=${this.examinations.get(agent.name) === "running"} @click=${() => void this.examine(agent.name)}>Test</button>` : nothing}${this.adding?.acts(agent.name) ?? nothing}
         </span></div>
       ${agent.description ? html`<p class="faint">${plain(agent.description)}</p>` : nothing}
       ${facts.length ? html`<p class="faint agent-facts">${plain(facts.join(" · "))}</p>` : nothing}
@@ -105,7 +105,7 @@ export class AgentsView {
     if (!agent.lastError) return nothing;
     const words = agent.lastEnd?.stderr ?? "";
     return html`<div class="note bad" role="status"><p>${plain(agent.lastError, "exact line")}</p>
-      ${words ? html`<details><summary>Its last words</summary><pre class="last-words" tabindex="0">${eachLine(words)}</pre></details>` : nothing}</div>`;
+      ${words ? html`<details><summary>Last output</summary><pre class="last-words" tabindex="0">${eachLine(words)}</pre></details>` : nothing}</div>`;
   }
 
   private logins(agent: AgentInfo): TemplateResult | typeof nothing {
@@ -119,9 +119,9 @@ export class AgentsView {
     this.app.say("Signing in …");
     try {
       await this.app.rpc.call("authenticate", { methodId, _meta: { dragoman: { agent } } });
-      this.app.say(`${agent} is signed in.`);
+      this.app.say(`Signed in to ${agent}.`);
     } catch (error) {
-      this.app.say(`${agent} is not signed in: ${error instanceof Error ? error.message : error}`);
+      this.app.say(`Could not sign in to ${agent}: ${error instanceof Error ? error.message : error}`);
     }
     void this.look();
   }
@@ -138,13 +138,13 @@ export class AgentsView {
   private findings(agent: string): TemplateResult | typeof nothing {
     const found = this.examinations.get(agent);
     if (!found) return nothing;
-    if (found === "running") return html`<p class="faint" role="status">Examining it: a process of its own is started …</p>`;
-    if (found instanceof Error) return html`<p class="fault" role="alert">It could not be examined: ${plain(found.message)}</p>`;
-    return html`<div class="findings" role="status"><p><strong>${found.outcome === "ok" ? "It works." : "It does not work."}</strong></p>
+    if (found === "running") return html`<p class="faint" role="status">Testing the agent in a separate process …</p>`;
+    if (found instanceof Error) return html`<p class="fault" role="alert">The test could not run: ${plain(found.message)}</p>`;
+    return html`<div class="findings" role="status"><p><strong>${found.outcome === "ok" ? "The agent works." : "The agent does not work."}</strong></p>
       <ol>${found.steps.map((step) => html`<li data-verdict=${step.verdict}><span class="verdict-word">${plain(step.verdict)}</span><span><strong>${plain(step.name)}</strong> ${plain(step.summary, "exact line")}
         ${step.meaning ? html`<span class="faint"> ${plain(step.meaning, "exact line")}</span>` : nothing}
         ${step.advice ? html`<span class="advice">What to do: ${plain(step.advice, "exact line")}</span>` : nothing}</span></li>`)}</ol>
-      ${found.stderr.trim() && found.outcome !== "ok" ? html`<details><summary>What it wrote to standard error</summary><pre class="last-words" tabindex="0">${eachLine(found.stderr)}</pre></details>` : nothing}</div>`;
+      ${found.stderr.trim() && found.outcome !== "ok" ? html`<details><summary>Error output of the agent</summary><pre class="last-words" tabindex="0">${eachLine(found.stderr)}</pre></details>` : nothing}</div>`;
   }
 }
 

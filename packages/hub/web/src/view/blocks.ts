@@ -22,7 +22,7 @@ export function blockView(block: ContentBlock, own = false): HTMLElement {
     case "resource":
       return resource(block);
     default:
-      return el("div", "block odd", "Content of a kind that this page does not know: ", shown(String(block.type), "exact line"));
+      return el("div", "block odd", "This page can't show this kind of content: ", shown(String(block.type), "exact line"));
   }
 }
 
@@ -31,7 +31,7 @@ function media(block: ContentBlock, tag: "img" | "audio", kinds: RegExp, word: s
   const size = sizeOf(Math.floor(((block.data?.length ?? 0) * 3) / 4));
   const holder = el("div", "block media");
   if (!block.data || !kinds.test(type)) {
-    holder.append(el("span", "", `${word}, `, shown(type, "exact line"), `, ${size}: not a kind that is shown here`));
+    holder.append(el("span", "", `${word}, `, shown(type, "exact line"), `, ${size}: this page can't show it`));
     return holder;
   }
   const open = (): void => {

@@ -72,7 +72,7 @@ export class BoardView {
     return html`<header class="board-head">
       <a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a>
       <h2 id="board-title">Board</h2>
-      ${costs.length ? html`<span class="faint board-cost" title="What the sessions below cost together">${costs.join(" + ")}</span>` : nothing}
+      ${costs.length ? html`<span class="faint board-cost" title="Total cost of the sessions below">${costs.join(" + ")}</span>` : nothing}
       <span class="board-tools">
         ${hubs.hasOthers || filter.hub ? html`<select aria-label="Hub" @change=${(event: Event) => set({ hub: (event.target as HTMLSelectElement).value })}>
           <option value="" ?selected=${!filter.hub}>All hubs</option>
@@ -89,8 +89,8 @@ export class BoardView {
   }
 
   private welcome(): TemplateResult {
-    return html`<div class="empty"><img src=${surroundings.icon} alt="" width="72" height="72" /><p class="empty-title">No session yet</p>
-      <p class="faint">Sessions of all your agents appear here: those that need you, those that run, and those that are done.</p>
+    return html`<div class="empty"><img src=${surroundings.icon} alt="" width="72" height="72" /><p class="empty-title">No sessions yet</p>
+      <p class="faint">Sessions of all your agents appear here, sorted by state: waiting for you, running, done, failed.</p>
       ${this.app.may("prompt") ? html`<button type="button" class="choice allow_once" @click=${this.startNew}>New session</button>` : nothing}</div>`;
   }
 
@@ -112,7 +112,7 @@ export class BoardView {
       </ul>
       ${count || !app.loaded ? nothing : html`<p class="faint board-none">${EMPTY[column.name]}</p>`}
       ${app.loaded ? nothing : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
-      ${hasMore ? html`<button type="button" class="quiet" @click=${this.more}>${column.name === "needs" ? "Later ones" : "Older sessions"}</button>` : nothing}
+      ${hasMore ? html`<button type="button" class="quiet" @click=${this.more}>${column.name === "needs" ? "More questions" : "Older sessions"}</button>` : nothing}
     </section>`;
   }
 
@@ -130,7 +130,7 @@ export class BoardView {
     const draw = (): TemplateResult => html`<li>
       <a class="tile of-${column} ${isUnread ? "unread" : ""} ${isAway ? "away" : ""}" href=${app.hashOf(session.sessionId)} data-session=${identity}
         tabindex=${isChosen ? 0 : -1}>
-        <span class="tile-head"><span class="tile-title">${session.parent ? html`<span class="faint" title="Begun by another session">↳ </span>` : nothing}${plain(sessionTitle(session))}</span>
+        <span class="tile-head"><span class="tile-title">${session.parent ? html`<span class="faint" title="Started by another session">↳ </span>` : nothing}${plain(sessionTitle(session))}</span>
           ${isUnread ? html`<span class="new" role="img" aria-label="unread"></span>` : nothing}
           <span class="tile-time">${time}</span></span>
         ${asked && column === "needs" ? question(asked) : lineOf(progress, column)}
@@ -203,5 +203,5 @@ function measures(progress: Progress | undefined): TemplateResult {
   const { changes } = progress ?? {};
   return html`<span class="tile-measures">
     ${changes?.files ? html`<span class="tally" title="${changes.files} ${changes.files === 1 ? "file" : "files"} changed by the last turn"><span class="plus">+${changes.added}</span> <span class="minus">−${changes.removed}</span></span>` : nothing}
-    ${typeof cost?.amount === "number" ? html`<span title="What the agent says that the session has cost">${price({ amount: cost.amount, currency: String(cost.currency ?? "") })}</span>` : nothing}</span>`;
+    ${typeof cost?.amount === "number" ? html`<span title="Cost of this session, as reported by the agent">${price({ amount: cost.amount, currency: String(cost.currency ?? "") })}</span>` : nothing}</span>`;
 }

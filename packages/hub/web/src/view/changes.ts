@@ -20,14 +20,14 @@ export function showChanges(app: App, open: Conversation): void {
     const nodes: Node[] = files.map((file) => fileView(app, open, file, draw));
     if (!files.length && !open.others.length) nodes.push(el("p", "faint", "Nothing left to review: you kept or reverted every change."));
     if (open.others.length) {
-      nodes.push(el("h3", "faint", "Changed meanwhile, but not by this session"));
+      nodes.push(el("h3", "faint", "Changed during this turn, but not by this session"));
       nodes.push(...open.others.map((file) => foreignView(open, file)));
     }
     nodes.push(...open.changeNotes.map((note) => el("p", "faint", shown(note))));
     body.replaceChildren(el("div", "changes-head", layoutSwitch(draw), commitButton(app, open, draw)), ...nodes);
   };
   draw();
-  const made = dialog("What the last turn changed", body);
+  const made = dialog("Changes of the last turn", body);
   made.classList.add("wide");
 }
 
@@ -77,7 +77,7 @@ function foreignView(open: Conversation, file: FileChange): HTMLElement {
   const whole = parseUnified(file.diff ?? "");
   const name = el("span", "path", shown(within(file.path, open.info?.cwd ?? ""), "exact line"));
   name.title = plain(file.path, "exact line");
-  const who = file.by === "others" ? "by another session" : "by somebody unknown";
+  const who = file.by === "others" ? "by another session" : "by an unknown program or person";
   const made = el("section", "file foreign", el("div", "file-head", name, el("span", "faint", `${file.kind} ${who}`), tally(whole)));
   made.setAttribute("aria-label", plain(file.path, "exact line"));
   made.append(...whole.map(table));
@@ -114,11 +114,11 @@ function revertButton(app: App, act: () => void, word: string): HTMLButtonElemen
 async function revert(app: App, open: Conversation, file: FileChange, hunks: (string | number)[] | undefined, draw: () => void): Promise<void> {
   try {
     await app.rpc.call("_dragoman/hub/revert", { sessionId: open.id, path: file.path, ...(hunks ? { hunks } : {}) });
-    app.say(hunks ? `A change in ${file.path} was put back.` : `${file.path} was put back.`);
+    app.say(hunks ? `Reverted a change in ${file.path}.` : `Reverted ${file.path}.`);
     // Numbers of hunks are those of the present difference: what is left has new ones.
     await open.review(app.rpc);
   } catch (error) {
-    app.say(`${file.path} was not put back: ${error instanceof Error ? error.message : error}`);
+    app.say(`Could not revert ${file.path}: ${error instanceof Error ? error.message : error}`);
   }
   draw();
 }

@@ -49,7 +49,7 @@ class CommitWindow {
   private readonly difference = el("details", "commit-diff");
   private readonly message = el("textarea", "ask-text");
   private readonly fault = el("div", "fault");
-  private readonly again = button("Look again", "small", () => void this.look(null));
+  private readonly again = button("Refresh", "small", () => void this.look(null));
   private readonly go = el("button", "choice allow_once", "Commit");
 
   constructor(private readonly app: App, private readonly open: Conversation, private readonly done: () => void) {
@@ -75,7 +75,7 @@ class CommitWindow {
     });
     this.window = dialog("Commit", this.form);
     this.window.classList.add("commit");
-    this.about.append(el("p", "faint", "Looking at the folder …"));
+    this.about.append(el("p", "faint", "Reading the changes …"));
     this.settle();
     void this.look(null);
   }
@@ -119,14 +119,14 @@ class CommitWindow {
 
   private draw(): void {
     const { branch, author, hooks, files, warnings, message } = this.preview!;
-    const where = el("p", "faint", branch ? "On " : "On no branch", branch ? el("strong", "", shown(branch, "exact line")) : null, ", as ", shown(author, "exact line"), ".");
-    if (hooks.length) where.append(` The repository's ${hooks.map((hook) => plain(hook, "exact line")).join(", ")} will run.`);
+    const where = el("p", "faint", branch ? "On " : "Not on a branch", branch ? el("strong", "", shown(branch, "exact line")) : null, ", as ", shown(author, "exact line"), ".");
+    if (hooks.length) where.append(` These git hooks will run: ${hooks.map((hook) => plain(hook, "exact line")).join(", ")}.`);
     this.about.replaceChildren(where, ...warnings.map((warning) => el("p", "warning", shown(warning, "exact line"))));
     const focused = (document.activeElement as HTMLElement | null)?.dataset?.path;
     const own = files.filter((file) => file.isOwn);
     const rest = files.filter((file) => !file.isOwn);
     const rows: Node[] = [el("legend", "", "Files"), ...own.map((file) => this.row(file))];
-    if (own.length && rest.length) rows.push(el("p", "faint", "Changed before the last turn, or by somebody else"));
+    if (own.length && rest.length) rows.push(el("p", "faint", "Changed before the last turn, or by someone else"));
     rows.push(...rest.map((file) => this.row(file)));
     if (files.length > 1) rows.splice(1, 0, this.allRow(files));
     this.list.replaceChildren(...rows);
@@ -200,7 +200,7 @@ class CommitWindow {
     if (typeof output === "string" && output) {
       const box = el("pre", "output", shown(output, "exact"));
       box.tabIndex = 0;
-      box.setAttribute("aria-label", "What git and the hooks printed");
+      box.setAttribute("aria-label", "Output of git and the hooks");
       nodes.push(box);
     }
     this.say(...nodes);

@@ -33,8 +33,8 @@ export class Composer {
   private session = "";
   private picker = el("input");
   private hint = el("p", "faint");
-  private steerButton = button("Steer now", "small", () => this.steer(), "Send it into the running turn (Ctrl Enter)");
-  private queueButton = button("Queue", "small", () => this.submit(), "It runs after this turn (Enter)");
+  private steerButton = button("Steer now", "small", () => this.steer(), "Send to the running turn (Ctrl Enter)");
+  private queueButton = button("Queue", "small", () => this.submit(), "Send after this turn (Enter)");
   /** What can be done with a message while a turn runs. */
   private ways = el("div", "composer-ways", this.hint, this.steerButton, this.queueButton);
   /** Why a message came back, by session, until it is changed. */
@@ -108,20 +108,20 @@ export class Composer {
     const isConnected = this.app.health === "live";
     const running = isConnected && (Boolean(open.fold.turn) || open.info?.state === "running" || open.info?.state === "waiting");
     this.stop.hidden = !running;
-    this.send.setAttribute("aria-label", running ? "Send when the turn has ended" : isConnected ? "Send" : "Send when the network is back");
-    this.send.title = running ? "Joins the queue" : isConnected ? "Send (Enter)" : "Sent when the network is back (Enter)";
+    this.send.setAttribute("aria-label", running ? "Send after this turn" : isConnected ? "Send" : "Send when the network is back");
+    this.send.title = running ? "Add to the queue (Enter)" : isConnected ? "Send (Enter)" : "Send when the network is back (Enter)";
     const able = this.app.may("prompt") && !open.fold.ended;
     this.field.disabled = !able;
     this.send.disabled = !able || (!this.field.value.trim() && !this.attached.length);
     this.offerWays(open, running && open.canSteer && !this.send.disabled);
-    if (!able) this.field.placeholder = open.fold.ended ? "This session has ended" : "Your token may only watch";
+    if (!able) this.field.placeholder = open.fold.ended ? "This session has ended" : "You can watch, but not write";
   }
 
   private offerWays(open: Conversation, isOffered: boolean): void {
     this.ways.hidden = !isOffered;
     this.send.hidden = isOffered;
     const restarts = open.steeringWay === "restart";
-    setText(this.hint, restarts ? "Steering will restart the turn" : "The agent takes it into the turn");
+    setText(this.hint, restarts ? "Steering stops the turn and starts it again" : "The agent reads it during this turn");
     setText(this.reason, plain(this.reasons.get(open.id) ?? ""));
     this.reason.hidden = !this.reason.textContent;
   }
@@ -189,7 +189,7 @@ export class Composer {
     if (session === this.session) return this.restore(prompt);
     remember(`draft.${session}`, [textIn(prompt), recall(`draft.${session}`)].filter(Boolean).join("\n"));
     shelves.set(session, [...(shelves.get(session) ?? []), ...attachmentsIn(prompt)]);
-    this.app.say(`A message is back in its session's draft: ${plain(reason)}`);
+    this.app.say(`A message was not delivered. It is back in the draft of its session: ${plain(reason)}`);
   }
 
   private linkTo(path: string): ContentBlock {
@@ -232,12 +232,12 @@ export class Composer {
   }
 
   private async blockOf(file: File): Promise<ContentBlock> {
-    if (file.size > LARGEST) throw new Error(`it has ${sizeOf(file.size)}, at most ${sizeOf(LARGEST)} can be sent`);
+    if (file.size > LARGEST) throw new Error(`it is ${sizeOf(file.size)}, and the limit is ${sizeOf(LARGEST)}`);
     const can = this.target()?.fold.takes ?? this.app.capabilities.promptCapabilities ?? {};
     const bytes = new Uint8Array(await file.arrayBuffer());
     for (const type of ["image", "audio"] as const) {
       if (!file.type.startsWith(`${type}/`)) continue;
-      if (can[type] === false) throw new Error(`the agent takes no ${type}`);
+      if (can[type] === false) throw new Error(`this agent does not accept ${type} files`);
       return { type, data: base64(bytes), mimeType: file.type };
     }
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes); // throws on what is no text

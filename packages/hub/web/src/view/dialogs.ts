@@ -60,7 +60,7 @@ export function leaving(href: string): void {
   }
   const safe = address !== null && /^(https?|mailto):$/.test(address.protocol);
   const whole = el("p", "address", shown(href, "exact line"));
-  const words = el("p", "", safe && address?.host ? "This link leads to " : "This link cannot be followed from here.");
+  const words = el("p", "", safe && address?.host ? "This link leads to " : "This link can't be opened from here.");
   if (safe && address?.host) words.append(el("strong", "", shown(address.host, "exact line")), ".");
   const row = el("div", "card-actions");
   if (safe && address) {
@@ -76,10 +76,10 @@ export function leaving(href: string): void {
 }
 
 export const KEYS: [string, string][] = [
-  ["?", "the list of keys"],
+  ["?", "show this list"],
   [",", "settings"],
   ["Ctrl K", "commands, sessions and agents"],
-  ["/ or Ctrl Shift F", "search in all sessions"],
+  ["/ or Ctrl Shift F", "search all sessions"],
   ["n", "new session"],
   ["b, i, g", "board, inbox, agents"],
   ["j, k", "next, previous session"],
@@ -87,14 +87,14 @@ export const KEYS: [string, string][] = [
   ["Enter, Shift Enter", "open the chosen session, open it beside the open one"],
   ["s", "open another session beside this one"],
   ["o", "open a file of this session"],
-  ["Shift A", "decide what the chosen session asks; Enter confirms"],
+  ["Shift A", "answer the chosen session's question; Enter confirms"],
   ["m", "write a message"],
   ["a", "go to the next question"],
-  ["1 … 9", "answer the card that has the focus"],
-  ["c", "what the last turn changed"],
-  ["Home, End", "to the start, to the end of the conversation"],
-  ["Enter", "send, or queue while a turn runs; Shift Enter is a new line"],
-  ["Ctrl Enter", "steer: into the running turn"],
+  ["1 … 9", "choose an answer of the focused question"],
+  ["c", "review changes of the last turn"],
+  ["Home, End", "go to the start, to the end of the conversation"],
+  ["Enter", "send, or queue during a turn; Shift Enter adds a line"],
+  ["Ctrl Enter", "send to the running turn"],
   ["/ at the start", "commands of the agent"],
   ["@", "files of the session"],
   ["Ctrl .", "stop the turn"],
@@ -104,5 +104,5 @@ export const KEYS: [string, string][] = [
 export function help(): void {
   const list = el("dl", "keys");
   for (const [key, what] of KEYS) list.append(el("dt", "", el("kbd", "", key)), el("dd", "", what));
-  dialog("Keyboard", list);
+  dialog("Keyboard shortcuts", list);
 }

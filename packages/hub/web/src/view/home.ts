@@ -17,7 +17,7 @@ import { questionCard } from "./question";
 
 const WORDS: Record<string, string> = {
   running: "running",
-  waiting: "waits for you",
+  waiting: "waiting for you",
   idle: "idle",
   failed: "failed",
   closed: "closed",
@@ -38,7 +38,7 @@ export function inbox(hubs: Hubs, startNew: () => void): TemplateResult {
     <h2 id="inbox-title">${waiting.length ? `${waiting.length} ${waiting.length === 1 ? "question is" : "questions are"} waiting for you` : "Inbox"}</h2>
     ${hubNotices(hubs)}
     <div class="cards">${repeat(waiting, nameOf, (asked) => questionCard(hubs.get(asked.hub ?? "") ?? app, asked, false))}</div>
-    ${app.offline.asOf ? html`<p class="faint none">Connect to the hub to see what needs you.</p>` : nothing}
+    ${app.offline.asOf ? html`<p class="faint none">Connect to the hub to see the questions waiting for you.</p>` : nothing}
     ${waiting.length || !app.loaded ? nothing : empty(hubs, startNew)}
   </section>`;
 }
@@ -92,9 +92,9 @@ export function sessionList(hubs: Hubs): TemplateResult {
   return html`<nav class="sessions" aria-label="Sessions">
     ${groups.map(([name, found]) => html`<h3 class="group">${name}</h3>
       <ul>${repeat(found, identityOf, (session) => row(hubs, session))}</ul>`)}
-    ${hasHidden || hubs.all().some((hub) => hub.nextCursor) ? html`<button type="button" class="quiet wide" @click=${more}>Older sessions</button>` : nothing}
+    ${hasHidden || hubs.all().some((hub) => hub.nextCursor) ? html`<button type="button" class="quiet wide" @click=${more}>Show older sessions</button>` : nothing}
     ${app.loaded && !all.length ? html`<p class="faint none">No sessions yet.</p>` : nothing}
-    ${app.loaded ? html`<button type="button" class="quiet wide" aria-pressed=${app.withArchived ? "true" : "false"} @click=${() => hubs.all().forEach((hub) => void hub.toggleArchived().catch(() => null))}>${app.withArchived ? "Hide archived sessions" : "Archived sessions"}</button>` : nothing}
+    ${app.loaded ? html`<button type="button" class="quiet wide" aria-pressed=${app.withArchived ? "true" : "false"} @click=${() => hubs.all().forEach((hub) => void hub.toggleArchived().catch(() => null))}>${app.withArchived ? "Hide archived sessions" : "Show archived sessions"}</button>` : nothing}
     ${app.loaded || app.offline.asOf ? nothing : html`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
   </nav>`;
 }

@@ -13,16 +13,16 @@ export function showAddHub(hubs: Hubs, link: string): void {
     name.htmlFor = id;
     return [el("div", "field", name, input, el("p", "faint", hint)), input];
   };
-  const [linkRow, linkField] = field("hub-link", "Pairing link or address", "text", "“dragoman hub pair” on the other machine prints a link. An address alone needs a token.");
-  const [tokenRow, tokenField] = field("hub-token", "Token", "password", "A token of the other hub; not needed with a pairing link.");
-  const [nameRow, nameField] = field("hub-name", "Name", "text", "The name in this browser; optional.");
+  const [linkRow, linkField] = field("hub-link", "Pairing link or address", "text", "Run “dragoman hub pair” on the other machine to get a link. With an address alone, you also need a token.");
+  const [tokenRow, tokenField] = field("hub-token", "Token", "password", "A token of the other hub. Leave this empty if you have a pairing link.");
+  const [nameRow, nameField] = field("hub-name", "Name", "text", "Optional. How this browser shows the hub.");
   linkField.required = true;
   linkField.value = link;
   const fault = el("p", "fault");
   fault.setAttribute("role", "alert");
   const add = el("button", "choice allow_once", "Add");
   add.type = "submit";
-  const trust = el("p", "faint", "This page comes from this hub, so its operator could use the other hub's token. Add a hub only if you trust this one with it.");
+  const trust = el("p", "faint", "The people who run this hub could use the other hub's token. Add a hub only if you trust them with it.");
   const form = el("form", "form", linkRow, tokenRow, nameRow, trust, fault, el("div", "card-actions", add));
   const opened = dialog("Add a hub", form);
   form.addEventListener("submit", (event) => {
@@ -43,10 +43,10 @@ async function enter(hubs: Hubs, text: string, typedToken: string, name: string)
   const link = parseHubLink(text);
   if (!link) throw new Error("This is not an address. Use https://…, or http://… on this machine.");
   const { address, code } = link;
-  if (address === location.origin) throw new Error("This is the hub of this page. It is already here.");
+  if (address === location.origin) throw new Error("This page already belongs to that hub.");
   const named = hubs.home.namedHubs.map((hub) => hub.toLowerCase());
   if (!named.includes(address)) {
-    throw new Error(`The hub of this page does not allow ${address}. Add hubs = ["${address}"] to its configuration, reload the configuration, and reload this page.`);
+    throw new Error(`This page's hub does not allow ${address}. Add hubs = ["${address}"] to its configuration, reload the configuration, then reload this page.`);
   }
   if (!code && !link.token && !typedToken) throw new Error("Enter a pairing link, or a token of the other hub.");
   const token = code ? await pair(code, address) : link.token || typedToken;
@@ -56,5 +56,5 @@ async function enter(hubs: Hubs, text: string, typedToken: string, name: string)
 async function pair(code: string, address: string): Promise<string> {
   const result = await exchangeCode(code, address);
   if ("token" in result) return result.token;
-  throw new Error(`${result.reason} The other hub must name this page too: origins = ["${location.origin}"] in its configuration.`);
+  throw new Error(`${result.reason} The other hub must allow this page too: origins = ["${location.origin}"] in its configuration.`);
 }

@@ -203,12 +203,12 @@ const STOPS: Record<string, string> = {
 function drawEnd(target: HTMLElement, end: End): void {
   if (end.error) {
     target.className = "end bad";
-    target.append(el("p", "", "The turn failed: ", shown(end.error.message || "no reason was given")));
+    target.append(el("p", "", "The turn failed: ", shown(end.error.message || "the agent gave no reason")));
     const words = end.error.data?.stderr;
     if (typeof words === "string" && words.includes("\n")) {
       const text = el("pre", "", shown(words.trim()));
       text.tabIndex = 0;
-      target.append(el("details", "end-words", el("summary", "", "What the agent wrote last"), text));
+      target.append(el("details", "end-words", el("summary", "", "Last output of the agent"), text));
     }
     return;
   }

@@ -50,7 +50,7 @@ export function forgetCards(open: Map<string, Asked>): void {
  */
 export function decide(app: App, sessionId: string): void {
   const asked = [...app.inbox.values()].find((one) => one.sessionId === sessionId);
-  if (!asked) return app.say("That session has no open question.");
+  if (!asked) return app.say("This session has no open question.");
   const card = questionCard(app, asked, false, "d");
   const opened = dialog("Decide", card);
   opened.classList.add("decision");
@@ -116,12 +116,12 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
 }
 
 function watching(): HTMLElement {
-  return el("p", "faint", "Your token may watch this session, but not answer questions.");
+  return el("p", "faint", "You can watch this session. Your token can't answer questions.");
 }
 
 function elicitation(app: App, asked: Asked, inSession: boolean): HTMLElement {
   const { message, mode, url, requestedSchema } = asked.params;
-  const [card, body] = frame(app, asked, inSession, "ask", "The agent asks you something");
+  const [card, body] = frame(app, asked, inSession, "ask", "The agent has a question");
   const words = el("p", "card-message");
   words.append(shown(String(message ?? "")));
   body.append(words);
@@ -147,5 +147,5 @@ function elicitation(app: App, asked: Asked, inSession: boolean): HTMLElement {
 
 /** The whole address, as a link that leads nowhere until somebody says so once more. */
 function visit(url: unknown): HTMLElement {
-  return el("p", "", "It asks you to visit ", away(String(url), "link", String(url)));
+  return el("p", "", "The agent asks you to open ", away(String(url), "link", String(url)));
 }

@@ -9,7 +9,7 @@ import { button, el } from "./dom";
 
 /** Pixels that a mark takes at least. */
 const MARK = 9;
-const STATES: Record<TurnMark["state"], string> = { running: "running", waiting: "waits for you", done: "done", stopped: "stopped", failed: "failed" };
+const STATES: Record<TurnMark["state"], string> = { running: "running", waiting: "waiting for you", done: "done", stopped: "stopped", failed: "failed" };
 
 export class TurnRail {
   readonly element = el("nav", "turn-rail");

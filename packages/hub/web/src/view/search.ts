@@ -36,8 +36,8 @@ class SearchWindow {
     private go: (found: Found, query: string) => void,
   ) {
     this.field.type = "search";
-    this.field.placeholder = "Search in all sessions";
-    const attributes = { role: "combobox", "aria-label": "Search in all sessions", "aria-controls": "found", "aria-expanded": "false", "aria-autocomplete": "list" };
+    this.field.placeholder = "Search all sessions";
+    const attributes = { role: "combobox", "aria-label": "Search all sessions", "aria-controls": "found", "aria-expanded": "false", "aria-autocomplete": "list" };
     for (const [name, value] of Object.entries(attributes)) this.field.setAttribute(name, value);
     this.list.id = "found";
     this.list.setAttribute("role", "listbox");

@@ -45,7 +45,7 @@ export function sessionView(app: App, open: Conversation, timeline: Timeline, co
     ${open.state === "failed" ? failed(app, open) : html`<div class="reading">${timeline.element}${timeline.rail.element}</div>`}
     <div class="dock">
       ${lagging(open)} ${familyTree(app, open.id)} ${waiting(app, open)} ${trouble(app, open, acts)} ${changed(open, acts)} ${queue(app, open)}
-      ${app.may("prompt") ? html`${composer.element} ${settings(app, open)}` : html`<p class="watching faint">Your token may watch this session, but not write in it.</p>`}
+      ${app.may("prompt") ? html`${composer.element} ${settings(app, open)}` : html`<p class="watching faint">You can watch this session. Your token can't send messages.</p>`}
     </div>`;
 }
 
@@ -63,7 +63,7 @@ function failed(app: App, open: Conversation): TemplateResult {
 
 function state(open: Conversation): TemplateResult {
   const { fold, info } = open;
-  const word = fold.gone ? "agent gone" : fold.turn ? (info?.state === "waiting" ? "waits for you" : "running") : (info?.state ?? "");
+  const word = fold.gone ? "agent stopped" : fold.turn ? (info?.state === "waiting" ? "waiting for you" : "running") : (info?.state ?? "");
   const tone = fold.gone ? "failed" : fold.turn ? (info?.state === "waiting" ? "waiting" : "running") : (info?.state ?? "");
   return html`<span class="pill ${tone}"><span class="dot ${tone}"></span>${open.state === "opening" ? "opening" : word}</span>`;
 }
@@ -82,13 +82,13 @@ function usage(open: Conversation): TemplateResult | typeof nothing {
 function lagging(open: Conversation): TemplateResult | typeof nothing {
   if (open.asOf) return html`<p class="lag" role="status">Offline, as of ${clock(open.asOf)}</p>`;
   if (open.waiting > 1500) return html`<p class="lag" role="status">${grouped(open.waiting)} updates behind, catching up</p>`;
-  return open.behind ? html`<p class="lag" role="status">Catching up with what happened meanwhile</p>` : nothing;
+  return open.behind ? html`<p class="lag" role="status">Loading missed updates</p>` : nothing;
 }
 
 function waiting(app: App, open: Conversation): TemplateResult | typeof nothing {
   const asked = [...app.inbox.values()].filter((one) => one.sessionId === open.id || app.rootOf(one.sessionId) === open.id);
   if (!asked.length) return nothing;
-  return html`<div class="asks" role="region" aria-label="Waits for you">${repeat(asked, nameOf, (one) => questionCard(app, one, true))}</div>`;
+  return html`<div class="asks" role="region" aria-label="Waiting for you">${repeat(asked, nameOf, (one) => questionCard(app, one, true))}</div>`;
 }
 
 /** What can be done about an agent that is out of quota, logged out or dead; the reason stands at the end of the turn. */
@@ -109,7 +109,7 @@ function changed(open: Conversation, acts: Acts): TemplateResult | typeof nothin
   const removed = sum.reduce((total, one) => total + one.removed, 0);
   return html`<button type="button" class="changed-bar" @click=${acts.changes}>
     <span>${files.length} ${files.length === 1 ? "file" : "files"} changed</span>
-    ${others ? html`<span class="faint">${others} more by others or unknown</span>` : nothing}
+    ${others ? html`<span class="faint">${others} more, not by this session</span>` : nothing}
     <span class="tally"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span><span class="go">Review</span></button>`;
 }
 
@@ -121,12 +121,12 @@ function queue(app: App, open: Conversation): TemplateResult | typeof nothing {
 function queued(app: App, open: Conversation, one: Queued): TemplateResult {
   const withdraw = (): void => {
     const params = { sessionId: open.id, key: one.key };
-    app.rpc.call("_dragoman/hub/queue/withdraw", params).catch((error: Error) => app.say(`Withdrawing failed: ${error.message}`));
+    app.rpc.call("_dragoman/hub/queue/withdraw", params).catch((error: Error) => app.say(`The message was not withdrawn: ${error.message}`));
   };
-  const edit = (): void => askText("Change what is queued", promptText(one.prompt), "Change", (text) => {
+  const edit = (): void => askText("Edit queued message", promptText(one.prompt), "Save", (text) => {
     const rest = one.prompt.filter((block) => block.type !== "text");
     const params = { sessionId: open.id, key: one.key, prompt: [{ type: "text", text }, ...rest] };
-    app.rpc.call("_dragoman/hub/queue/edit", params).catch((error: Error) => app.say(`The change failed: ${error.message}`));
+    app.rpc.call("_dragoman/hub/queue/edit", params).catch((error: Error) => app.say(`The message was not changed: ${error.message}`));
   });
   return html`<li><span class="queued-text">${plain(promptText(one.prompt)) || "attachment"}</span><span class="outcome faint" title=${OUTCOMES.queued}>queued</span>
     ${app.may("prompt") ? html`<button type="button" class="small" @click=${edit}>Edit</button>

@@ -14,14 +14,14 @@ import { icon } from "./icons";
 export function settingsView(hubs: Hubs): TemplateResult {
   const app = hubs.home;
   return html`<section class="sheet" aria-labelledby="settings-title">
-    <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a><h2 id="settings-title">Settings</h2><span class="faint">of this browser</span></header>
+    <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a><h2 id="settings-title">Settings</h2><span class="faint">for this browser</span></header>
     <div class="sheet-body">
       ${surroundings.isEmbedded ? nothing : choice(app, "Theme", "Follow your system, or choose one.", THEMES, chosenTheme(), chooseTheme)}
-      ${choice(app, "Density", "The space between things.", DENSITIES, chosenDensity(), chooseDensity)}
+      ${choice(app, "Density", "How much space there is between lines and boxes.", DENSITIES, chosenDensity(), chooseDensity)}
       ${surroundings.isEmbedded ? nothing : html`${notifications(app)}${push(app)}${otherHubs(hubs)}`}
-      <section class="setting tall-setting"><div><h3>Keys</h3><p class="faint">Nothing is taken from somebody who writes.</p></div>
+      <section class="setting tall-setting"><div><h3>Keyboard shortcuts</h3><p class="faint">Single-key shortcuts are off while you type.</p></div>
         <dl class="keys">${KEYS.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl></section>
-      ${surroundings.isEmbedded ? nothing : html`<section class="setting"><div><h3>This browser</h3><p class="faint">Your token may ${[...app.scopes].join(", ") || "do everything"}.</p></div>
+      ${surroundings.isEmbedded ? nothing : html`<section class="setting"><div><h3>This browser</h3><p class="faint">Your token allows: ${[...app.scopes].join(", ") || "everything"}.</p></div>
         <button type="button" class="small danger" @click=${() => app.signOut()}>Sign out</button></section>`}
     </div></section>`;
 }
@@ -37,7 +37,7 @@ function choice<T extends string>(app: App, title: string, about: string, values
 
 function notifications(app: App): TemplateResult | typeof nothing {
   const isRefused = canNotify() && Notification.permission === "denied";
-  const about = !canNotify() ? "This browser does not support notifications." : isRefused ? "Notifications are blocked. Allow them in your browser's settings." : "Questions and finished turns, while this page is in the background.";
+  const about = !canNotify() ? "This browser does not support notifications." : isRefused ? "Notifications are blocked. Allow them in your browser's settings." : "Get notified of questions and finished turns while this page is in the background.";
   return html`<section class="setting"><div><h3>Notifications</h3><p class="faint">${about}</p></div>
     <button type="button" class="small" ?disabled=${!canNotify() || isRefused} aria-pressed=${String(notifying())}
       @click=${() => void switchNotifications().then(() => app.changed())}>${notifying() ? "Switch off" : "Switch on"}</button></section>`;
@@ -48,10 +48,10 @@ let pushFault = "";
 
 function push(app: App): TemplateResult {
   const reason = obstacle() || (app.health === "live" ? "" : "The hub is not connected.");
-  const about = reason || pushFault || "Questions, and turns that end while nobody has the session open. Messages contain no file names and no quotes.";
+  const about = reason || pushFault || "Get notified of questions, and of finished turns in sessions that are not open on any device. Notifications contain no file names and no text from the session.";
   const isOn = isPushOn();
   const change = (): void => void switchPush(app.rpc, !isOn).then(() => (pushFault = ""), (error: Error) => (pushFault = `That failed: ${plain(error.message)}.`)).then(() => app.changed());
-  return html`<section class="setting"><div><h3>Also when the page is closed</h3><p class="faint" role="status">${about}</p></div>
+  return html`<section class="setting"><div><h3>Notifications when this page is closed</h3><p class="faint" role="status">${about}</p></div>
     <button type="button" class="small" ?disabled=${Boolean(reason)} aria-pressed=${String(isOn)} @click=${change}>${isOn ? "Switch off" : "Switch on"}</button></section>
     ${isOn && app.may("approve") ? buttons(app) : nothing}`;
 }
@@ -59,7 +59,7 @@ function push(app: App): TemplateResult {
 function buttons(app: App): TemplateResult {
   const isOn = hasButtons();
   const reason = buttonObstacle();
-  const about = reason || "Allow once and Reject, if the rules found no serious risk. Anybody who holds this device can use them, even on a locked screen.";
+  const about = reason || "Show Allow once and Reject, unless the rules found a serious risk. Anyone holding this device can use these buttons, even on a locked screen.";
   const change = (): void => void switchButtons(app.rpc, !isOn).catch((error: Error) => app.say(`That failed: ${plain(error.message)}.`)).then(() => app.changed());
   return html`<section class="setting"><div><h3>Buttons in notifications</h3><p class="faint">${about}</p></div>
     <button type="button" class="small" ?disabled=${Boolean(reason) || app.health !== "live"} aria-pressed=${String(isOn)} @click=${change}>${isOn ? "Switch off" : "Switch on"}</button></section>`;
@@ -72,7 +72,7 @@ function otherHubs(hubs: Hubs): TemplateResult {
     <span><strong>${plain(app.hub!.name)}</strong> <span class="faint">${plain(app.hub!.address)} · ${HEALTH[app.health]}</span></span>
     <button type="button" class="small danger" @click=${() => hubs.remove(app.key)}>Remove</button></li>`;
   const others = hubs.all().filter((app) => app.hub);
-  return html`<section class="setting ${others.length ? "tall-setting" : ""}"><div><h3>Other hubs</h3><p class="faint">Their sessions and questions appear beside those of this hub. Their tokens stay in this browser until you sign out.</p></div>
+  return html`<section class="setting ${others.length ? "tall-setting" : ""}"><div><h3>Other hubs</h3><p class="faint">See sessions and questions of other hubs on this page. Their tokens stay in this browser until you sign out.</p></div>
     <div class="other-hubs">${others.length ? html`<ul>${others.map(row)}</ul>` : nothing}
       <button type="button" class="small" @click=${() => document.dispatchEvent(new CustomEvent("add-hub"))}>Add a hub</button></div></section>`;
 }

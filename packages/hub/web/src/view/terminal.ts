@@ -34,7 +34,7 @@ export class TerminalView {
     const { screen, element } = this;
     const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 24;
     if (screen.dropped) {
-      this.head.textContent = `${screen.dropped} earlier lines are not kept`;
+      this.head.textContent = `${screen.dropped} earlier lines are not shown`;
       if (this.head.parentNode !== element) element.prepend(this.head);
     }
     const from = screen.dropped ? 1 : 0;

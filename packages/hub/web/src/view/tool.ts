@@ -14,7 +14,7 @@ import { layoutFor } from "./layout";
 import { TerminalView } from "./terminal";
 
 const STATES: Record<string, string> = {
-  asking: "waits for you",
+  asking: "waiting for you",
   pending: "starting",
   in_progress: "running",
   completed: "done",
@@ -209,7 +209,7 @@ function places(call: ToolCall): HTMLElement[] {
 export function placeRow(places: { path: string; line?: number | null; isOutside?: boolean }[], viewpoint: Viewpoint): HTMLElement | null {
   const links = places.map((place) => {
     const line = Number(place.line) || 0;
-    const words = shortPath(place.path, viewpoint) + (line ? `:${line}` : "") + (place.isOutside ? " (outside the session)" : "");
+    const words = shortPath(place.path, viewpoint) + (line ? `:${line}` : "") + (place.isOutside ? " (outside the session's folder)" : "");
     return fileLink(place.path, line, "link", shown(words, "exact line"));
   });
   return links.length ? el("div", "places", ...links) : null;

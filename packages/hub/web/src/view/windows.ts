@@ -16,11 +16,11 @@ export function signIn(app: App): TemplateResult {
     <form @submit=${submit}>
       <img src=${surroundings.icon} alt="" width="64" height="64" />
       <h1>Dragoman</h1>
-      <p>${plain(app.why) || "This page talks to your hub. It needs the token that the hub printed when it started."}</p>
+      <p>${plain(app.why) || "Enter the token that your hub printed when it started."}</p>
       <label for="token">Token</label>
       <input id="token" name="token" type="password" autocomplete="current-password" required autofocus spellcheck="false" />
       <button class="choice allow_once" type="submit">Sign in</button>
-      <p class="faint">Lost it? <code>dragoman hub token add NAME</code> makes another one, and <code>dragoman hub pair</code> shows a code to scan.</p>
+      <p class="faint">Lost the token? Run <code>dragoman hub token add NAME</code> for a new one, or <code>dragoman hub pair</code> for a code to scan.</p>
     </form>
   </main>`;
 }

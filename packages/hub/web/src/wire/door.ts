@@ -45,8 +45,8 @@ export class TicketDoor implements Door {
     const abort = AbortSignal.timeout(SILENCE);
     const headers = { Authorization: `Bearer ${this.token()}` };
     const answer = await fetch(new URL("/ticket", this.address()), { method: "POST", headers, signal: abort, cache: "no-store" });
-    if (answer.status === 401) throw new Refused("The hub does not know this token.");
-    if (answer.status === 403) throw new Refused("The hub refused this page.");
+    if (answer.status === 401) throw new Refused("This token is not valid for this hub.");
+    if (answer.status === 403) throw new Refused("The hub does not accept this page.");
     if (!answer.ok) throw new Error(answer.status === 429 ? "too many attempts" : `the hub answered ${answer.status}`);
     const { ticket } = await answer.json();
     return String(ticket);
@@ -63,7 +63,7 @@ export class OtherHubDoor extends TicketDoor {
       // To a page, no answer and an answer that it may not read are the same; whether there is one can be seen.
       const probe = fetch(new URL("/ticket", this.address()), { mode: "no-cors", cache: "no-store", signal: AbortSignal.timeout(SILENCE) });
       const isThere = await probe.then(() => true, () => false);
-      throw isThere ? new Error(`it lets in no pages of ${location.origin}, which its “origins” would have to name`) : error;
+      throw isThere ? new Error(`it does not accept pages from ${location.origin}. Add this address to “origins” in its configuration`) : error;
     }
   }
 }

@@ -1,0 +1,27 @@
+import{c as d}from"./chunk-VSS7U7OE.js";import{a as n,c as e,g as a,i as c,x as m}from"./chunk-5VEC5YR5.js";import"./chunk-SQE76S5B.js";var f=3e3,$={up:["running","running"],starting:["running","starting"],stopped:["idle","not running"],ended:["failed","ended"],failed:["failed","failed"]},h=class{constructor(s,i){this.app=s;this.startWith=i}app;startWith;agents=null;missing=[];why="";timer=0;isShown=!1;adding=null;examinations=new Map;show(s){s!==this.isShown&&(this.isShown=s,window.clearTimeout(this.timer),s&&this.look())}async look(){try{let s=await this.app.rpc.call("_dragoman/hub/agents",{});this.agents=s.agents,this.missing=s.missing??[],this.app.agents=s.agents,this.why="",this.app.may("admin")&&await this.lookForMore()}catch(s){this.why=s instanceof Error?s.message:String(s)}this.app.changed(),window.clearTimeout(this.timer),this.isShown&&(this.timer=window.setTimeout(()=>{this.look()},f))}async lookForMore(){if(!this.adding){let s=await import("./adding-3NGEOXTX.js").catch(()=>null);this.adding=s&&new s.Adding(this.app,()=>{this.look()})}await this.adding?.look()}view(){let s=["failed","ended","up","starting","stopped"],i=[...this.agents??[]].sort((t,o)=>u(s,t)-u(s,o)||t.name.localeCompare(o.name));return n`<section class="sheet" aria-labelledby="agents-title">
+      <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${c("back")}</a><h2 id="agents-title">Agents</h2>
+        <span class="faint">${this.agents?`${i.length} known, ${i.filter(t=>t.state==="up").length} running`:""}</span></header>
+      <div class="sheet-body">
+        ${this.why&&!this.agents?n`<p class="fault" role="alert">Could not load the agents: ${a(this.why)}</p>`:e}
+        ${this.agents?n`<ul class="agent-list">${d(i,t=>t.name,t=>this.row(t))}</ul>`:n`<div class="skeleton" aria-hidden="true"><i></i><i></i><i></i></div>`}
+        ${this.adding?.view(this.missing)??e}
+      </div></section>`}row(s){let{app:i}=this,[t,o]=$[l(s)]??["idle",l(s)],p=[s.place?`on ${s.place}`:"",s.sessions?`${s.sessions} ${s.sessions===1?"session":"sessions"}`:"",s.version?`version ${s.version}`:"",s.pid?`process ${s.pid}`:"",s.started?`since ${m(s.started)}`:"",s.restarts?`restarted ${s.restarts} ${s.restarts===1?"time":"times"}`:"",s.invalidFrames?`${s.invalidFrames} invalid messages`:""].filter(Boolean);return n`<li class="agent-row" data-agent=${s.name}>
+      <div class="agent-row-head"><span class="dot ${t}"></span><strong>${a(s.title||s.name)}</strong>
+        ${s.title&&s.title!==s.name?n`<span class="chip">${a(s.name)}</span>`:e}
+        <span class="pill ${t}">${a(o)}</span>
+        <span class="agent-row-acts">
+          ${i.may("prompt")?n`<button type="button" class="small" @click=${()=>this.startWith(s.name)}>New session</button>`:e}
+          ${i.may("admin")?n`<button type="button" class="small" ?disabled=${this.examinations.get(s.name)==="running"} @click=${()=>{this.examine(s.name)}}>Test</button>`:e}${this.adding?.acts(s.name)??e}
+        </span></div>
+      ${s.description?n`<p class="faint">${a(s.description)}</p>`:e}
+      ${p.length?n`<p class="faint agent-facts">${a(p.join(" \xB7 "))}</p>`:e}
+      ${this.failure(s)} ${this.logins(s)} ${this.findings(s.name)}
+    </li>`}failure(s){if(!s.lastError)return e;let i=s.lastEnd?.stderr??"";return n`<div class="note bad" role="status"><p>${a(s.lastError,"exact line")}</p>
+      ${i?n`<details><summary>Last output</summary><pre class="last-words" tabindex="0">${g(i)}</pre></details>`:e}</div>`}logins(s){let i=(s.authMethods??[]).filter(t=>typeof t?.id=="string");return!i.length||!this.app.may("prompt")?e:n`<div class="agent-logins"><span class="faint">Sign in:</span>${i.map(t=>n`<button type="button" class="small" title=${a(t.description??"")}
+      @click=${()=>{this.signIn(s.name,t.id)}}>${a(t.name||t.id)}</button>`)}</div>`}async signIn(s,i){this.app.say("Signing in \u2026");try{await this.app.rpc.call("authenticate",{methodId:i,_meta:{dragoman:{agent:s}}}),this.app.say(`Signed in to ${s}.`)}catch(t){this.app.say(`Could not sign in to ${s}: ${t instanceof Error?t.message:t}`)}this.look()}async examine(s){this.examinations.set(s,"running"),this.app.changed();let i={_meta:{dragoman:{agent:s}}},t=await this.app.rpc.call("_dragoman/hub/agents/check",i).catch(o=>o);this.examinations.set(s,t),this.app.changed()}findings(s){let i=this.examinations.get(s);return i?i==="running"?n`<p class="faint" role="status">Testing the agent in a separate process …</p>`:i instanceof Error?n`<p class="fault" role="alert">The test could not run: ${a(i.message)}</p>`:n`<div class="findings" role="status"><p><strong>${i.outcome==="ok"?"The agent works.":"The agent does not work."}</strong></p>
+      <ol>${i.steps.map(t=>n`<li data-verdict=${t.verdict}><span class="verdict-word">${a(t.verdict)}</span><span><strong>${a(t.name)}</strong> ${a(t.summary,"exact line")}
+        ${t.meaning?n`<span class="faint"> ${a(t.meaning,"exact line")}</span>`:e}
+        ${t.advice?n`<span class="advice">What to do: ${a(t.advice,"exact line")}</span>`:e}</span></li>`)}</ol>
+      ${i.stderr.trim()&&i.outcome!=="ok"?n`<details><summary>Error output of the agent</summary><pre class="last-words" tabindex="0">${g(i.stderr)}</pre></details>`:e}</div>`:e}};function l(r){return r.state==="stopped"&&r.lastError?"ended":r.state??""}function g(r){return r.split(`
+`).map(s=>a(s,"exact line")).join(`
+`)}function u(r,s){return r.indexOf(l(s))+1||r.length+1}export{h as AgentsView};

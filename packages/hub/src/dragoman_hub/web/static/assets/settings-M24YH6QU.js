@@ -1,0 +1,22 @@
+import{A as u,B as A,k as f,l as m,m as g,n as $,o as v,p as y,s as w,t as T,u as k,v as S,w as E,x as R,z as h}from"./chunk-D4T6PEXO.js";import"./chunk-ZJ4CVRKE.js";import{a as d}from"./chunk-NQQTPCLZ.js";import{e as H}from"./chunk-XFTS2XHX.js";import{a as o,c as i,g as l,i as b}from"./chunk-5VEC5YR5.js";import"./chunk-SQE76S5B.js";function L(s){let t=s.home;return o`<section class="sheet" aria-labelledby="settings-title">
+    <header class="board-head"><a class="round quiet back" href="#/" aria-label="Back to the inbox">${b("back")}</a><h2 id="settings-title">Settings</h2><span class="faint">for this browser</span></header>
+    <div class="sheet-body">
+      ${d.isEmbedded?i:N(t,"Theme","Follow your system, or choose one.",w,k(),E)}
+      ${N(t,"Density","How much space there is between lines and boxes.",T,S(),R)}
+      ${d.isEmbedded?i:o`${B(t)}${O(t)}${D(s)}`}
+      <section class="setting tall-setting"><div><h3>Keyboard shortcuts</h3><p class="faint">Single-key shortcuts are off while you type.</p></div>
+        <dl class="keys">${H.map(([n,e])=>o`<dt><kbd>${n}</kbd></dt><dd>${e}</dd>`)}</dl></section>
+      ${d.isEmbedded?i:o`<section class="setting"><div><h3>This browser</h3><p class="faint">Your token allows: ${[...t.scopes].join(", ")||"everything"}.</p></div>
+        <button type="button" class="small danger" @click=${()=>t.signOut()}>Sign out</button></section>`}
+    </div></section>`}function N(s,t,n,e,a,c){return o`<section class="setting"><div><h3>${t}</h3><p class="faint">${n}</p></div>
+    <div class="segments" role="group" aria-label=${t}>${e.map(r=>o`<button type="button" class="segment" aria-pressed=${String(r===a)}
+      @click=${()=>{c(r),s.changed()}}>${r[0].toUpperCase()+r.slice(1)}</button>`)}</div></section>`}function B(s){let t=h()&&Notification.permission==="denied",n=h()?t?"Notifications are blocked. Allow them in your browser's settings.":"Get notified of questions and finished turns while this page is in the background.":"This browser does not support notifications.";return o`<section class="setting"><div><h3>Notifications</h3><p class="faint">${n}</p></div>
+    <button type="button" class="small" ?disabled=${!h()||t} aria-pressed=${String(u())}
+      @click=${()=>{A().then(()=>s.changed())}}>${u()?"Switch off":"Switch on"}</button></section>`}var p="";function O(s){let t=f()||(s.health==="live"?"":"The hub is not connected."),n=t||p||"Get notified of questions, and of finished turns in sessions that are not open on any device. Notifications contain no file names and no text from the session.",e=m(),a=()=>{y(s.rpc,!e).then(()=>p="",c=>p=`That failed: ${l(c.message)}.`).then(()=>s.changed())};return o`<section class="setting"><div><h3>Notifications when this page is closed</h3><p class="faint" role="status">${n}</p></div>
+    <button type="button" class="small" ?disabled=${!!t} aria-pressed=${String(e)} @click=${a}>${e?"Switch off":"Switch on"}</button></section>
+    ${e&&s.may("approve")?x(s):i}`}function x(s){let t=$(),n=g(),e=n||"Show Allow once and Reject, unless the rules found a serious risk. Anyone holding this device can use these buttons, even on a locked screen.",a=()=>{v(s.rpc,!t).catch(c=>s.say(`That failed: ${l(c.message)}.`)).then(()=>s.changed())};return o`<section class="setting"><div><h3>Buttons in notifications</h3><p class="faint">${e}</p></div>
+    <button type="button" class="small" ?disabled=${!!n||s.health!=="live"} aria-pressed=${String(t)} @click=${a}>${t?"Switch off":"Switch on"}</button></section>`}var q={live:"connected",connecting:"connecting",offline:"not connected",refused:"refused"};function D(s){let t=e=>o`<li><span class="dot ${e.health==="live"?"idle":"failed"}"></span>
+    <span><strong>${l(e.hub.name)}</strong> <span class="faint">${l(e.hub.address)} · ${q[e.health]}</span></span>
+    <button type="button" class="small danger" @click=${()=>s.remove(e.key)}>Remove</button></li>`,n=s.all().filter(e=>e.hub);return o`<section class="setting ${n.length?"tall-setting":""}"><div><h3>Other hubs</h3><p class="faint">See sessions and questions of other hubs on this page. Their tokens stay in this browser until you sign out.</p></div>
+    <div class="other-hubs">${n.length?o`<ul>${n.map(t)}</ul>`:i}
+      <button type="button" class="small" @click=${()=>document.dispatchEvent(new CustomEvent("add-hub"))}>Add a hub</button></div></section>`}export{L as settingsView};
