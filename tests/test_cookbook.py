@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -229,7 +229,7 @@ def test_an_mcp_client_finds_the_tools(tmp_path: Path) -> None:
         "capabilities": {},
         "clientInfo": {"name": "a", "version": "1"},
     }
-    said = [
+    said: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": opening},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/list"},
@@ -248,7 +248,7 @@ def test_an_mcp_client_finds_the_tools(tmp_path: Path) -> None:
         assert process.stdout is not None
         for message in said:
             print(json.dumps({"jsonrpc": "2.0", **message}), file=process.stdin, flush=True)
-        answers = {}
+        answers: dict[int, Any] = {}
         for line in process.stdout:
             answers |= {found["id"]: found for found in [json.loads(line)] if "id" in found}
             if 3 in answers:

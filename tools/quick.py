@@ -25,6 +25,7 @@ STRUCTURE = ("tests/test_boxes.py", "tests/test_layers.py", "tests/test_sizes.py
 
 HOLDERS: dict[str, tuple[str, ...]] = {
     "docs/check.md": ("packages/check/tests/check/test_rules_coverage.py",),
+    "docs/cookbook.md": ("tests/test_cookbook.py",),
     "docs/dialects/quirks.md": ("packages/sdk/tests/dialect/quirks/test_edge.py",),
     "docs/hub-protocol.md": ("packages/hub/tests/hub/gate/test_table.py",),
     "mkdocs.yml": ("tests/docsite/test_site.py",),
