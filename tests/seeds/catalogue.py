@@ -3,8 +3,8 @@ proves it.
 
 A seed document describes a system that the project was made for. Each has a file here (`000.toml` to
 `004.toml`), in our own words. `place` is the line of the document; `command` is a name in the file's table
-`commands`, the command line that shows it; `proof` is the id of a test. `page` makes `docs/seeds.md` of all
-this.
+`commands`, the command line that shows it; `proof` is the id of a test. `page` makes `PROMISES.md` and
+the table of `docs/seeds.md` of all this.
 """
 
 from __future__ import annotations

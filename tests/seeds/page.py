@@ -1,33 +1,37 @@
-"""The promises as a page: `python -m tests.seeds.page > docs/seeds.md`. A test holds the two equal."""
+"""The promises as a list: `python -m tests.seeds.page > tests/seeds/PROMISES.md`. A test compares both."""
 
 from __future__ import annotations
 
-import re
 import sys
 
 from tests.seeds.catalogue import SeedDocument, SeedPromise, documents
 
-HEAD = """# The seed documents
+HEAD = """# Promises of the seed documents
 
-Five documents describe systems that people built around the protocol, each in its own way. Dragoman keeps
-what they promise, in the documents' own words on the wire. Every promise is listed here with the command that
-shows it and the test that proves it; `make test` runs them all. The numbers of lines are those of the
-documents.
+Each promise with its line in the document, the command that shows it and the test that proves it.
 
-This page is made from `tests/seeds/000.toml` to `004.toml`: `python -m tests.seeds.page > docs/seeds.md`.
+This list is made from `000.toml` to `004.toml`: `python -m tests.seeds.page > tests/seeds/PROMISES.md`.
 """
 
 
 def page() -> str:
-    """The text of `docs/seeds.md`."""
+    """The text of `tests/seeds/PROMISES.md`."""
+    return HEAD + "".join(map(_section, documents()))
+
+
+def summary() -> str:
+    """The table of `docs/seeds.md`."""
     total = sum(len(document.promises) for document in documents())
-    counts = "\n".join(
-        f"| [{d.number} {d.title}](#{_anchor(d)}) | {d.about} | {len(d.promises)} |" for d in documents()
+    head = (
+        "| document | what it describes | promises | commands | coming from there |\n|---|---|---|---|---|\n"
     )
-    table = (
-        f"\n| document | what it describes | promises |\n|---|---|---|\n{counts}\n| | together | {total} |\n"
-    )
-    return HEAD + table + "".join(map(_section, documents()))
+    return f"{head}{''.join(map(_summary_row, documents()))}| | together | {total} | | |\n"
+
+
+def _summary_row(document: SeedDocument) -> str:
+    commands = "<br>".join(f"`{command}`" for command in document.commands.values())
+    link = f"[{document.title}]({document.page})"
+    return f"| {document.number} | {document.about} | {len(document.promises)} | {commands} | {link} |\n"
 
 
 def _section(document: SeedDocument) -> str:
@@ -36,7 +40,7 @@ def _section(document: SeedDocument) -> str:
     return f"""
 ## {document.number} {document.title}
 
-If you come from there: [what is found where]({document.page}).
+If you come from there: [where to find each feature](../../docs/{document.page}).
 
 | command | |
 |---|---|
@@ -51,13 +55,8 @@ If you come from there: [what is found where]({document.page}).
 def _row(promise: SeedPromise) -> str:
     path, _, name = promise.proof.partition("::")
     shown = promise.promise.replace("|", "\\|")
-    link = f"[`{name}`](../{path})"
+    link = f"[`{name}`](../../{path})"
     return f"| {promise.id} | {promise.place} | {shown} | {promise.command} | {link} |"
-
-
-def _anchor(document: SeedDocument) -> str:
-    words = f"{document.number} {document.title}".lower()
-    return re.sub(r"[^\w -]", "", words).replace(" ", "-")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tests.house import COUNTED
 from tests.seeds.catalogue import ROOT, documents, has_test
-from tests.seeds.page import page
+from tests.seeds.page import page, summary
 
 
 def test_every_promise_names_a_test_that_runs(record_property: Callable[[str, object], None]) -> None:
@@ -32,9 +32,14 @@ def test_ids_are_numbered_and_places_are_lines_of_the_document_in_order() -> Non
         assert {promise.command for promise in document.promises} == set(document.commands)
 
 
-def test_the_page_is_what_the_data_say() -> None:
-    told = "run: python -m tests.seeds.page > docs/seeds.md"
-    assert (ROOT / "docs" / "seeds.md").read_text("utf-8") == page(), told
+def test_the_list_is_what_the_data_say() -> None:
+    told = "run: python -m tests.seeds.page > tests/seeds/PROMISES.md"
+    assert (ROOT / "tests/seeds/PROMISES.md").read_text("utf-8") == page(), told
+
+
+def test_the_page_counts_the_promises_and_names_the_commands() -> None:
+    told = f"put this table into docs/seeds.md:\n{summary()}"
+    assert summary() in (ROOT / "docs/seeds.md").read_text("utf-8"), told
 
 
 def test_the_page_of_whoever_comes_from_a_document_exists() -> None:

@@ -23,6 +23,7 @@ ROOT_PAGES = {
     "README.md": "index.md",
     "SECURITY.md": "project/security.md",
     "tests/faults/FAULTS.md": "fault-list.md",
+    "tests/seeds/PROMISES.md": "promise-list.md",
 }
 """Files outside of `docs` that have a place in the site; the start page stands for the README."""
 
