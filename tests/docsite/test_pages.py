@@ -61,8 +61,8 @@ def test_a_folder_that_was_staged_before_is_emptied(tmp_path: Path) -> None:
     root = tmp_path / "root"
     (root / "docs" / "adr").mkdir(parents=True)
     (root / "docs" / "adr" / "0001-a.md").touch()
-    (root / "tests" / "faults").mkdir(parents=True)
     for name in ROOT_PAGES:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).touch()
     stage_pages(root, tmp_path / "pages")
     assert not (tmp_path / "pages" / "old.md").exists()

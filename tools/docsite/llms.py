@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
-_LEFT_OUT = ("adr/", "project/changelog.md", "fault-list.md", "review-rules.md", "seeds.md", "reference/")
+_LEFT_OUT = (
+    "adr/",
+    "dialects/losses.md",
+    "project/changelog.md",
+    "fault-list.md",
+    "review-rules.md",
+    "seeds.md",
+    "reference/",
+)
 """Pages that the full text leaves out: decisions, history, and lists that are made from other sources."""
 _NO_PROSE = ("#", "|", "<", "!", "-", ":::", "```", ">")
 """How a heading, a table, a picture, a list or a block begins."""
