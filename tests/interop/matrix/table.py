@@ -39,7 +39,7 @@ make interop ARGS="--only codex --keep"      # leaves homes, work folders and fr
 make interop ARGS="--timeout 120 --json"     # seconds for each step; the results as JSON on standard output
 ```
 
-`tests/interop/matrix/catalogue.toml` names the programs. `not offered`: the program does not claim the effect.
+`tests/interop/matrix/catalogue.toml` names the programs. `not offered`: the program does not claim it.
 `not tried`: an earlier step failed.
 """
 
