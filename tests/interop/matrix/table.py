@@ -12,7 +12,7 @@ from html import escape
 
 from tests.interop.matrix.effects import AGENT_EFFECTS, CLIENT_EFFECTS, Finding, Matrix, MatrixRow
 
-FRAME = re.compile(r"(?:; last frame|; frame|: \{).*", re.DOTALL)
+FRAME = re.compile(r"(?:; last frame|; frame|: \{| npm error Failed).*", re.DOTALL)
 """Where evidence begins to quote frames: those are in the file of results."""
 
 SIGNS = {"yes": "yes", "no": "**no**", "not offered": "not offered", "not tried": "not tried"}
