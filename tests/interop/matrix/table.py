@@ -86,14 +86,20 @@ def _standing(row: MatrixRow) -> tuple[str, str]:
 
 def _section(title: str, rows: Sequence[MatrixRow], effects: Mapping[str, str]) -> list[str]:
     lines = [f"## {title}\n\n", *(f"- `{name}`: {what}\n" for name, what in effects.items()), "\n"]
-    lines.append(f"| {title.lower()[:-1]} | version | date | system | {' | '.join(effects)} |\n")
-    lines.append(f"|---|---|---|---|{'---|' * len(effects)}\n")
+    trials = {f"{row.date}, {row.system}" for row in rows}
+    if len(trials) == 1:
+        lines.append(f"All tried on {trials.pop()}.\n\n")
+    lines.append(
+        f"| {title.lower()[:-1]} | version |{' tried |' if trials else ''} {' | '.join(effects)} |\n"
+    )
+    lines.append(f"|---|---|{'---|' if trials else ''}{'---|' * len(effects)}\n")
     for row in rows:
         cells = [SIGNS[row.effects[name].verdict] if name in row.effects else "" for name in effects]
         if row.install.verdict != "yes":
             cells = ["not installed", *[""] * (len(effects) - 1)]
         name = f"[{row.title}](compatibility/{row.name}.svg)"
-        lines.append(f"| {name} | {row.version} | {row.date} | {row.system} | {' | '.join(cells)} |\n")
+        trial = f" {row.date}, {row.system} |" if trials else ""
+        lines.append(f"| {name} | {row.version} |{trial} {' | '.join(cells)} |\n")
     lines.append("\n")
     details = [line for row in rows for line in _details(row)]
     return [*lines, *(["Notes, and what a `no` rests on:\n\n", *details, "\n"] if details else [])]
@@ -101,11 +107,11 @@ def _section(title: str, rows: Sequence[MatrixRow], effects: Mapping[str, str]) 
 
 def _details(row: MatrixRow) -> list[str]:
     findings: dict[str, Finding] = {"installation": row.install, **row.effects}
-    lines = [
-        f"- {row.title}, {name}: {_code(FRAME.sub('', finding.evidence))}\n"
-        for name, finding in findings.items()
-        if finding.verdict == "no"
-    ]
+    named: dict[str, list[str]] = {}
+    for name, finding in findings.items():
+        if finding.verdict == "no":
+            named.setdefault(_code(FRAME.sub("", finding.evidence)), []).append(name)
+    lines = [f"- {row.title}, {', '.join(names)}: {evidence}\n" for evidence, names in named.items()]
     return [*([f"- {row.title}: {row.note}\n"] if row.note else []), *lines]
 
 
