@@ -22,6 +22,7 @@ ROOT_PAGES = {
     "CONTRIBUTING.md": "project/contributing.md",
     "README.md": "index.md",
     "SECURITY.md": "project/security.md",
+    "packages/sdk/tests/dialect/LOSSES.md": "dialects/losses.md",
     "tests/faults/FAULTS.md": "fault-list.md",
     "tests/seeds/PROMISES.md": "promise-list.md",
 }

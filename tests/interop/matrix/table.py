@@ -12,21 +12,22 @@ from html import escape
 
 from tests.interop.matrix.effects import AGENT_EFFECTS, CLIENT_EFFECTS, Finding, Matrix, MatrixRow
 
+FRAME = re.compile(r"(?:; last frame|; frame|: \{| npm error Failed).*", re.DOTALL)
+"""Where evidence begins to quote frames: those are in the file of results."""
+
 SIGNS = {"yes": "yes", "no": "**no**", "not offered": "not offered", "not tried": "not tried"}
 
 HEAD = """\
 # Compatibility
 
-Real agents and clients of other makers, installed from npm and PyPI, each driven by `make interop` on a
-scripted model on this machine: no account, no key, no network beyond the installation. Every answer is about
-an effect that is looked at from outside: a file, a process, a text. This page is generated from
-[compatibility.json](compatibility.json); a test holds them together.
+`make interop` installs agents and clients of other makers from npm and PyPI and drives them with a scripted
+model, without account, key or network. Each answer is an effect seen from outside: a file, a process, a text.
+This page is made from [compatibility.json](compatibility.json), which has all frames.
 
 """
 
 LISTED = """\
-The versions of agents that started and answered are those that
-`dragoman agents install` offers: `make interop` writes them into its list, with the date and the hash."""
+`dragoman agents install` offers the versions of the agents that started and answered."""
 
 TAIL = """\
 ## Running it
@@ -38,9 +39,8 @@ make interop ARGS="--only codex --keep"      # leaves homes, work folders and fr
 make interop ARGS="--timeout 120 --json"     # seconds for each step; the results as JSON on standard output
 ```
 
-What is tried is in `tests/interop/matrix/catalogue.toml`: name, versions, command, and what leads the
-program to our model. `not offered` means that the program does not claim the effect, `not tried` that
-something before it failed. An installation that fails is named and stops nothing else.
+`tests/interop/matrix/catalogue.toml` names the programs. `not offered`: the program does not claim it.
+`not tried`: an earlier step failed.
 """
 
 
@@ -86,14 +86,20 @@ def _standing(row: MatrixRow) -> tuple[str, str]:
 
 def _section(title: str, rows: Sequence[MatrixRow], effects: Mapping[str, str]) -> list[str]:
     lines = [f"## {title}\n\n", *(f"- `{name}`: {what}\n" for name, what in effects.items()), "\n"]
-    lines.append(f"| {title.lower()[:-1]} | version | date | system | {' | '.join(effects)} |\n")
-    lines.append(f"|---|---|---|---|{'---|' * len(effects)}\n")
+    trials = {f"{row.date}, {row.system}" for row in rows}
+    if len(trials) == 1:
+        lines.append(f"All tried on {trials.pop()}.\n\n")
+    lines.append(
+        f"| {title.lower()[:-1]} | version |{' tried |' if trials else ''} {' | '.join(effects)} |\n"
+    )
+    lines.append(f"|---|---|{'---|' if trials else ''}{'---|' * len(effects)}\n")
     for row in rows:
         cells = [SIGNS[row.effects[name].verdict] if name in row.effects else "" for name in effects]
         if row.install.verdict != "yes":
             cells = ["not installed", *[""] * (len(effects) - 1)]
         name = f"[{row.title}](compatibility/{row.name}.svg)"
-        lines.append(f"| {name} | {row.version} | {row.date} | {row.system} | {' | '.join(cells)} |\n")
+        trial = f" {row.date}, {row.system} |" if trials else ""
+        lines.append(f"| {name} | {row.version} |{trial} {' | '.join(cells)} |\n")
     lines.append("\n")
     details = [line for row in rows for line in _details(row)]
     return [*lines, *(["Notes, and what a `no` rests on:\n\n", *details, "\n"] if details else [])]
@@ -101,11 +107,11 @@ def _section(title: str, rows: Sequence[MatrixRow], effects: Mapping[str, str]) 
 
 def _details(row: MatrixRow) -> list[str]:
     findings: dict[str, Finding] = {"installation": row.install, **row.effects}
-    lines = [
-        f"- {row.title}, {name}: {_code(finding.evidence)}\n"
-        for name, finding in findings.items()
-        if finding.verdict == "no"
-    ]
+    named: dict[str, list[str]] = {}
+    for name, finding in findings.items():
+        if finding.verdict == "no":
+            named.setdefault(_code(FRAME.sub("", finding.evidence)), []).append(name)
+    lines = [f"- {row.title}, {', '.join(names)}: {evidence}\n" for evidence, names in named.items()]
     return [*([f"- {row.title}: {row.note}\n"] if row.note else []), *lines]
 
 

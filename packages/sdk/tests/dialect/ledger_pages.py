@@ -1,4 +1,4 @@
-"""The ledger's words on a page of the docs, and in the code of a dialect."""
+"""The ledger's words in the list of losses and repairs, and in the code of a dialect."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[4]
-_ROW = re.compile(r"^\| `([^`]+)` \| (.+?) \|$", re.MULTILINE)
+LIST = Path(__file__).parent / "LOSSES.md"
+_ROW = re.compile(r"^\| (lost|repaired) \| (.+?) \| (.+?) \|$", re.MULTILINE)
 
 
-def on_the_page(dialect: str, heading: str) -> list[tuple[str, str]]:
-    """What it is about and what is done, from the table under a heading."""
-    text = (ROOT / "docs" / "dialects" / f"{dialect}.md").read_text("utf-8")
-    part = text.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+def listed(heading: str) -> list[tuple[str, ...]]:
+    """Outcome, what it is about and what is done, from the table under a heading."""
+    part = LIST.read_text("utf-8").split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
     return _ROW.findall(part)
 
 

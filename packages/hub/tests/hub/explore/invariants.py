@@ -48,7 +48,7 @@ PROMISES = {
     "comes-to-rest": "Every turn and every close ends, whatever happens around it.",
     "no-failure": "The machine has an answer to every event in every state.",
 }
-"""Each promise by its name; docs/hub.md cites the names."""
+"""Each promise by its name; docs/hub.md leads here."""
 
 
 class BrokenPromise(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -30,9 +29,8 @@ UPDATE = (
 )
 
 
-def test_the_documentation_names_every_promise() -> None:
-    rows = re.findall(r"^\| `([a-z-]+)` \| (.+) \|$", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
-    assert dict(row for row in rows if row[0] in PROMISES) == PROMISES
+def test_the_documentation_counts_every_promise() -> None:
+    assert f" {len(PROMISES)} promises\n([the list]" in DOCS.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ Outcome: TypeAlias = Literal["lost", "repaired"]
 
 
 class LedgerNote(NamedTuple):
-    """A kind of loss or repair in fixed words. Each dialect lists all of its own; its page in docs/dialects
-    lists the same.
+    """A kind of loss or repair in fixed words. Each dialect lists all of its own, and so does
+    tests/dialect/LOSSES.md.
     """
 
     outcome: Outcome

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 
 import dragoman.dialect.threads
 from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.threads.ledger_notes import LOST, REPAIRED, Lost, RepairNotes
+from tests.dialect.ledger_pages import listed
 
 PACKAGE = Path(dragoman.dialect.threads.__file__).parent
-PAGE = Path(__file__).parents[5] / "docs" / "dialects" / "threads.md"
 
 
-def table(heading: str) -> list[tuple[str, str]]:
-    section = PAGE.read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    return re.findall(r"^\| (?!what \| what|---)(.+?) \| (.+?) \|$", section, re.MULTILINE)
-
-
-def test_the_page_lists_exactly_what_is_lost_and_repaired() -> None:
-    assert table("What is lost") == [(note.what, note.action) for note in LOST]
-    assert table("What is repaired") == [(note.what, note.action) for note in REPAIRED]
+def test_the_list_has_exactly_what_is_lost_and_repaired() -> None:
+    assert listed("threads") == [*map(tuple, LOST), *map(tuple, REPAIRED)]
 
 
 def test_every_phrase_is_used_and_no_ledger_entry_is_made_without_one() -> None:

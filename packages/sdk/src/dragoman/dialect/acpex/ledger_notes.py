@@ -1,6 +1,6 @@
 """Everything that these dialects may put into the ledger: each kind of loss and repair, once.
 
-The page docs/dialects/acpex.md lists the same notes. They name kinds of things and never hold anything
+The list tests/dialect/LOSSES.md has the same notes. They name kinds of things and never hold anything
 that a peer has said.
 """
 

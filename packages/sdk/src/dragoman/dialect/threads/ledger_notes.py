@@ -1,6 +1,6 @@
 """Every kind of thing that this dialect loses or repairs, in the ledger's words.
 
-They stand together so that docs/dialects/threads.md can be held against them: it lists these and no others.
+They stand together so that tests/dialect/LOSSES.md can be held against them: it lists these and no others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """All that can get lost or has to be mended between a v2 client and a v1 agent, in the ledger's words.
 
-The page on v2 lists the same, and a test holds the two together.
+The list tests/dialect/LOSSES.md has the same, and a test holds the two together.
 """
 
 from __future__ import annotations
