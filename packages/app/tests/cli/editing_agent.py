@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+FORKS = {"sessionCapabilities": {"fork": {}}} if "--forks" in sys.argv else {}
+
 numbers = itertools.count(1)
 
 
@@ -50,11 +52,14 @@ def main() -> None:
         frame = receive()
         result: dict[str, Any] = {}
         if frame.get("method") == "initialize":
-            result = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+            result = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True, **FORKS}}
+        elif frame.get("method") == "session/fork":
+            result = {"sessionId": f"{frame['params']['sessionId']}-fork"}
         elif frame.get("method") == "session/new":
-            result = {"sessionId": "edits"}
+            name = Path.cwd().name
+            result = {"sessionId": "edits" if name == "work" else f"edits-{name}"}
         elif frame.get("method") == "session/prompt":
-            edit(frame["params"]["sessionId"], frame["params"]["prompt"][0]["text"])
+            edit(frame["params"]["sessionId"], frame["params"]["prompt"][-1]["text"])
             result = {"stopReason": "end_turn"}
         if "id" in frame and "method" in frame:
             send(id=frame["id"], result=result)

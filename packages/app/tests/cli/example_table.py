@@ -100,6 +100,12 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman rewind --to 3": Shows("no turn is remembered in ", 1),
     "dragoman rewind SESSION --to 1": Shows("no session is remembered as 'SESSION'", 1),
     "dragoman rewind --undo": Shows("there is no rewind in ", 1),
+    "dragoman fork": Shows("no turn is remembered in ", 1),
+    "dragoman fork --turn 2 --agent codex": Shows("no turn is remembered in ", 1),
+    'dragoman fork SESSION --turn 2 --worktree ../try-again --prompt "Try it without a cache"': Shows(
+        "no session is remembered as 'SESSION'", 1
+    ),
+    "dragoman fork --turn 2 --dry-run": Shows("no turn is remembered in ", 1),
     "dragoman sessions forget 20260102-030405-1a2b3c4d": Shows("you can.t be asked", 1),
     "dragoman sessions forget last": Shows("you can.t be asked", 1),
     "dragoman sessions forget --older-than 30d --dry-run": Shows("history.db: no session matches"),

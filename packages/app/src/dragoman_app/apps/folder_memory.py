@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from dragoman_local.journal.history import history_path
 from dragoman_local.workspace.line_history import LineHistory, Origin
 from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
 from dragoman_local.workspace.text import lines_of
-from dragoman_local.workspace.tree_store import TreeStore, Turn, store_beside
+from dragoman_local.workspace.tree_store import Change, TreeStore, Turn, store_beside
 
 
 class BlamedLine(Struct, frozen=True, kw_only=True):
@@ -47,6 +47,30 @@ def open_store(journal: str | None) -> Iterator[TreeStore]:
         store.close()
 
 
+def session_turns(store: TreeStore, session: str | None, folder: str) -> list[Turn]:
+    """The turns of a session, each once for each of its folders; without a session, of the last one in the
+    folder. Raises `CommandFailed`.
+    """
+    if session is None:
+        here = [turn for turn in store.turns(folder) if turn.kind == "turn"]
+        if not here:
+            raise CommandFailed(
+                f"no turn is remembered in {folder}", "name the session, or its folder with --folder"
+            )
+        session = here[-1].session
+    turns = [turn for turn in store.turns() if turn.kind == "turn"]
+    own = [turn for turn in turns if session in (turn.session, turn.stream)]
+    own = own or [
+        turn for turn in turns if turn.session.startswith(session) or turn.stream.startswith(session)
+    ]
+    if len({turn.session for turn in own}) != 1:
+        raise CommandFailed(
+            f"{'several sessions are' if own else 'no session is'} remembered as {session!r}",
+            "`dragoman sessions` lists them",
+        )
+    return own
+
+
 def root_of(store: TreeStore, path: str) -> str:
     """The remembered folder that a path is in: of several, the one that saw it change most often."""
     whole = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
@@ -75,10 +99,14 @@ class FolderMemory:
 
     def __init__(self, store: TreeStore, root: str) -> None:
         self.root = root
-        self.turns = [turn for turn in store.turns(root) if turn.kind == "turn"]
+        self._history = LineHistory(store, root, choose=self._choose)
+        line = self._history.line
+        self.turns = [turn for turn in line.turns if turn.kind == "turn"]
         ends = {turn.id: store.time_of(turn.last) for turn in self.turns if turn.last is not None}
-        self.facts = FactsReader(root, ends)
-        self._history = LineHistory(store, root, choose=self.facts.choose)
+        self.facts = FactsReader(line.roots, ends)
+
+    def _choose(self, turns: Sequence[Turn], change: Change, line: str) -> Turn | None:
+        return self.facts.choose(turns, change, line)
 
     async def origins(self, path: str) -> list[tuple[str, Origin]] | None:
         """Of a file by its path in the folder; None if it is not kept as text."""

@@ -208,11 +208,11 @@ def _objects(value: object) -> list[dict[str, Any]]:
 
 
 class FactsReader:
-    """The facts of turns in one folder, each read once."""
+    """The facts of turns, each read once."""
 
-    def __init__(self, root: str, ends: Mapping[int, float]) -> None:
-        """`ends` is when the look after a turn began, by the turn."""
-        self._root = root
+    def __init__(self, roots: Mapping[int, str], ends: Mapping[int, float]) -> None:
+        """By turn, its folder, and when the look after it began."""
+        self._roots = roots
         self._ends = ends
         self._known: dict[int, TurnFacts] = {}
 
@@ -221,7 +221,7 @@ class FactsReader:
         by_stream: dict[tuple[str, str], list[Turn]] = {}
         for turn in turns:
             if turn.id not in self._known:
-                self._known[turn.id] = TurnFacts(self._root)
+                self._known[turn.id] = TurnFacts(self._roots[turn.id])
                 by_stream.setdefault((turn.journal, turn.stream), []).append(turn)
         for path in {journal for journal, _ in by_stream}:
             try:

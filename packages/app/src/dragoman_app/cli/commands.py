@@ -248,6 +248,28 @@ exit status: 0 done, or shown · 1 refused, or not all could be put back · 2 wr
 """,
     ),
     CommandRow(
+        name="fork",
+        group="talk to agents",
+        help="go on from any turn, in a git worktree of its own",
+        description="Go on from any turn of a session in a folder of its own, with any agent.",
+        run="dragoman_app.cli.fork:run",
+        options="recordings",
+        examples="""\
+examples:
+  dragoman fork                                the last session here, after its last turn
+  dragoman fork --turn 2 --agent codex         as after turn 2, for another agent
+  dragoman fork SESSION --turn 2 --worktree ../try-again --prompt "Try it without a cache"
+  dragoman fork --turn 2 --dry-run             shows where, and which files would be left out
+
+The files are as they were after that turn, in a new git worktree on a new branch, or outside git in a new
+folder. Your checkout, your index and your other branches stay as they are. If the agent can fork its session
+and the turn is the last one, the agent does so. Otherwise the next prompt brings a brief of what was said.
+
+exit status: 0 made, or shown · 1 refused, and nothing was made · 2 wrong command line · with --prompt, that
+of `dragoman run`
+""",
+    ),
+    CommandRow(
         name="inbox",
         group="talk to agents",
         help="what agents at a hub are waiting for",

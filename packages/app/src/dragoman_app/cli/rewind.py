@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
-from dragoman_app.apps.folder_memory import open_store
+from dragoman_app.apps.folder_memory import open_store, session_turns
 from dragoman_local.workspace.rewind import RewindFailure, RewindPlan, RewindStep, plan_rewind
 from dragoman_local.workspace.tree_store import TreeStore, Turn
 
@@ -71,23 +71,7 @@ async def _rewind(store: TreeStore, turns: list[Turn], args: argparse.Namespace)
 
 def _turns(store: TreeStore, session: str | None, number: int, folder: str) -> list[Turn]:
     """The turn before which the folder is to be, once for each of its folders."""
-    turns = [turn for turn in store.turns() if turn.kind == "turn"]
-    if session is None:
-        here = [turn for turn in store.turns(folder) if turn.kind == "turn"]
-        if not here:
-            raise CommandFailed(
-                f"no turn is remembered in {folder}", "name the session, or its folder with --folder"
-            )
-        session = here[-1].session
-    own = [turn for turn in turns if session in (turn.session, turn.stream)]
-    own = own or [
-        turn for turn in turns if turn.session.startswith(session) or turn.stream.startswith(session)
-    ]
-    if len({turn.session for turn in own}) != 1:
-        raise CommandFailed(
-            f"{'several sessions are' if own else 'no session is'} remembered as {session!r}",
-            "`dragoman sessions` lists them",
-        )
+    own = session_turns(store, session, folder)
     found = [turn for turn in own if turn.number == number and turn.first is not None]
     if not found:
         raise CommandFailed(

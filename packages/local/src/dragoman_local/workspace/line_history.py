@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count, pairwise
 from typing import NamedTuple
 
+from dragoman_local.workspace.folder_line import folder_line
 from dragoman_local.workspace.line_match import (
     RemovedLines,
     Run,
@@ -96,9 +97,8 @@ class LineHistory:
     ) -> None:
         self._store = store
         self._choose = choose
-        self._looks: Sequence[Look] = store.looks(root)
-        self._changes: Mapping[int, Mapping[str, Change]] = store.changes(root)
-        self._turns = store.turns(root)
+        self.line = line = folder_line(store, root)
+        self._looks, self._changes, self._turns = line.looks, line.changes, line.turns
         self._others = [
             turn
             for other in store.roots()

@@ -126,6 +126,20 @@ def add_rewind(parser: Parser) -> None:
     add_json(parser)
 
 
+def add_fork(parser: Parser) -> None:
+    parser.add_argument(
+        "session", metavar="SESSION", nargs="?", help="an id, or a clear part of it; the last one here"
+    )
+    parser.add_argument("--turn", metavar="N", type=int, help="the state after this turn; the last one")
+    parser.add_argument("--agent", metavar="AGENT", help="who goes on, if not the same agent")
+    parser.add_argument("--worktree", metavar="DIR", help="where the fork goes; beside the folder")
+    parser.add_argument("--prompt", metavar="TEXT", default="", help="go on at once, with this prompt")
+    parser.add_argument("--folder", metavar="DIR", help="the folder of the session, if it is not this one")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be made, and make nothing")
+    _add_journal(parser, default=None)
+    add_json(parser)
+
+
 def add_tap(parser: Parser) -> None:
     parser.add_argument("--record", metavar="FILE", help="where to write; it must not exist yet")
     parser.add_argument("--folder", metavar="DIR", help="where recordings go that are not named")
