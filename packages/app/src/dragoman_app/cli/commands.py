@@ -208,6 +208,7 @@ examples:
   dragoman blame src/app.py                    every line: the agent and turn, a person, or unknown
   dragoman blame src/app.py:12,20              only these lines
   dragoman blame src/app.py --json             with prompts, tool calls and approvals
+  dragoman blame src/app.py --format agent-trace    the open Agent Trace record, version 0.1
 
 A line that was only moved or formatted stays its author's. What nobody saw being written is `unknown`.
 `dragoman help memory` says how this is known, and what is kept.
@@ -267,6 +268,26 @@ and the turn is the last one, the agent does so. Otherwise the next prompt bring
 
 exit status: 0 made, or shown · 1 refused, and nothing was made · 2 wrong command line · with --prompt, that
 of `dragoman run`
+""",
+    ),
+    CommandRow(
+        name="attest",
+        group="talk to agents",
+        help="who wrote the lines that a commit adds: agents, commands or people",
+        description="Say who wrote the lines that commits add, in which turns, and what was checked there.",
+        run="dragoman_app.cli.attest:run",
+        options="recordings",
+        examples="""\
+examples:
+  dragoman attest                              the last commit
+  dragoman attest main..HEAD --format json     all that a branch adds, for programs
+  dragoman attest --format trailer             lines for a commit message
+  dragoman attest HEAD~1 --format note --write    keep it in git, as a note of that commit
+
+Told are the share of agents, commands, people and unknown lines; sessions, turns and models; how many
+approvals people gave; tests and reviews that ran. Prompts are told with --prompts alone.
+
+exit status: 0 told · 1 nothing is known, or no such commit · 2 wrong command line
 """,
     ),
     CommandRow(

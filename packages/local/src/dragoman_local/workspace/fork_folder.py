@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -23,16 +23,9 @@ from dragoman.system.git import GitCommand, ask_repository
 from dragoman.system.git_process import GitFailed, GitTimeout, git_program, run_git
 from dragoman_local.workspace.change_set import put_entry
 from dragoman_local.workspace.folder_snapshot import find_repository
+from dragoman_local.workspace.git_objects import GIT_SECONDS, ask_git, read_objects, tracked_files
 from dragoman_local.workspace.snapshot_entries import Kind, SnapshotEntry, content_digest, open_parent
 from dragoman_local.workspace.tree_store import TreeStore
-
-GIT_SECONDS = 60.0
-"""How long one command of git may take."""
-
-BATCH = 200
-"""Contents of a commit that are asked for together."""
-
-_KINDS: dict[str, Kind] = {"100644": "file", "100755": "program", "120000": "link"}
 
 
 class ForkPlan(Struct, frozen=True, kw_only=True):
@@ -86,7 +79,7 @@ def plan_fork(store: TreeStore, root: str, look: int, *, place: str | None = Non
     lost = {prefix + path for path in tree.keys() - entries.keys()}
     tracked = {
         path: item
-        for path, item in (_tracked(root, base) if top else {}).items()
+        for path, item in (tracked_files(root, base) if top else {}).items()
         if path in lost or not path.startswith(prefix)
     }
     return ForkPlan(
@@ -112,7 +105,8 @@ def make_fork(store: TreeStore, plan: ForkPlan) -> None:
         os.makedirs(plan.place, exist_ok=True)
         for path, entry in plan.entries.items():
             _write(plan.place, path, entry, store.content(entry.digest))
-        for path, kind, content in _contents(plan):
+        contents = read_objects(plan.root, [name for _, name in plan.tracked.values()])
+        for (path, (kind, _)), content in zip(plan.tracked.items(), contents, strict=True):
             mode = {"file": 0o644, "program": 0o755, "link": None}[kind]
             _write(
                 plan.place, path, SnapshotEntry(kind, content_digest(content), len(content), mode), content
@@ -138,7 +132,7 @@ def _base(root: str, time: float) -> str:
         ("rev-parse", "HEAD"),
     ):
         try:
-            if found := _ask(root, *words).strip():
+            if found := ask_git(root, *words).strip():
                 return found
         except GitFailed:  # HEAD names a branch that is not there
             break
@@ -146,22 +140,9 @@ def _base(root: str, time: float) -> str:
 
 
 def _is_branch(root: str, name: str) -> bool:
-    return bool(_ask(root, "for-each-ref", "--count=1", f"refs/heads/{name}", f"refs/heads/{name}/*").strip())
-
-
-def _tracked(root: str, commit: str) -> dict[str, tuple[Kind, str]]:
-    """The files of a commit, by path, with their objects. What is no file is left out."""
-    found: dict[str, tuple[Kind, str]] = {}
-    for line in _ask(root, "ls-tree", "-r", "-z", "--full-tree", commit).split("\0")[:-1]:
-        head, _, path = line.partition("\t")
-        mode, _, name = head.split(" ")
-        if mode in _KINDS:
-            found[path] = _KINDS[mode], name
-    return found
-
-
-def _ask(root: str, *words: str) -> str:
-    return os.fsdecode(run_git(ask_repository(git_program(), words), cwd=root, seconds=GIT_SECONDS))
+    return bool(
+        ask_git(root, "for-each-ref", "--count=1", f"refs/heads/{name}", f"refs/heads/{name}/*").strip()
+    )
 
 
 def _git_there(*words: str) -> GitCommand:
@@ -169,30 +150,6 @@ def _git_there(*words: str) -> GitCommand:
     command = ask_repository(git_program(), words)
     others = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR")
     return command._replace(env={name: value for name, value in command.env.items() if name not in others})
-
-
-def _contents(plan: ForkPlan) -> Iterator[tuple[str, Kind, bytes]]:
-    """What the commit holds of the files that are written from it."""
-    items = list(plan.tracked.items())
-    for start in range(0, len(items), BATCH):
-        batch = items[start : start + BATCH]
-        feed = "".join(f"{name}\n" for _, (_, name) in batch).encode()
-        command = ask_repository(git_program(), ("cat-file", "--batch"))
-        output = run_git(command, cwd=plan.root, seconds=GIT_SECONDS, feed=feed)
-        for (path, (kind, _)), content in zip(batch, _objects(output), strict=True):
-            yield path, kind, content
-
-
-def _objects(output: bytes) -> Iterable[bytes]:
-    at = 0
-    while at < len(output):
-        end = output.index(b"\n", at)
-        words = output[at:end].split(b" ")
-        if len(words) != 3:
-            raise GitFailed("a file of the commit is missing in the repository")
-        size = int(words[2])
-        yield output[end + 1 : end + 1 + size]
-        at = end + size + 2
 
 
 def _write(place: str, path: str, entry: SnapshotEntry, content: bytes) -> None:
@@ -209,6 +166,6 @@ def _take_away(plan: ForkPlan) -> None:
         forget = ("update-ref", "-d", f"refs/heads/{plan.branch}", plan.base)  # if it is as we made it
         for words in (("worktree", "prune"), forget):
             try:
-                _ask(plan.root, *words)
+                ask_git(plan.root, *words)
             except (GitFailed, GitTimeout):  # it was not made, or something else is wrong: that is told
                 pass

@@ -24,6 +24,7 @@ from dragoman_local.workspace.line_match import (
     sliding_pairs,
 )
 from dragoman_local.workspace.merge import CommonRun
+from dragoman_local.workspace.snapshot_entries import content_digest
 from dragoman_local.workspace.text import lines_of
 from dragoman_local.workspace.tree_store import Change, Look, TreeStore, Turn
 
@@ -114,9 +115,45 @@ class LineHistory:
     def origins_of(self, paths: Iterable[str]) -> dict[str, list[tuple[str, Origin]]]:
         """The same of several files."""
         wanted = set(paths)
+        files, _ = self._follow(wanted)
+        found = {path: files.get(path) for path in wanted}
+        return {
+            path: list(zip(file.lines, file.origins, strict=True)) for path, file in found.items() if file
+        }
+
+    def origins_in(self, texts: Mapping[str, bytes]) -> dict[str, list[Origin]]:
+        """Of each line of these texts, which files of these paths have, or had at some time. A text that no
+        look has found is told by the one that it has most lines of; what is not in that is unknown.
+        """
+        _, earlier = self._follow(set(texts))
+        found: dict[str, list[Origin]] = {}
+        for path, data in texts.items():
+            versions = earlier.get(path, {})
+            lines = [line.rstrip("\r\n") for line in lines_of(data.decode("utf-8", "surrogateescape"))]
+            known = versions.get(content_digest(data))
+            origins: list[Origin] = [UNKNOWN] * len(lines)
+            best = 0
+            for version in [known] if known else list(versions.values())[: -MOST_VERSIONS - 1 : -1]:
+                runs = same_lines([line.rstrip("\r") for line in version.lines], lines)
+                length = sum(run.length for run in runs)
+                if length > best:
+                    best, origins = length, [UNKNOWN] * len(lines)
+                    for run in runs:
+                        own = version.origins[run.left : run.left + run.length]
+                        origins[run.right : run.right + run.length] = own
+            found[path] = origins
+        return found
+
+    def has_found(self, path: str, digest: str) -> bool:
+        """Whether some look found this content at this path."""
+        entries = (changes[path].entry for changes in self._changes.values() if path in changes)
+        return any(entry is not None and entry.digest == digest for entry in entries)
+
+    def _follow(self, wanted: set[str]) -> tuple[dict[str, _File | None], dict[str, dict[str, _File]]]:
+        """The files at the last look, and all texts by path and digest: what comes back is as it was."""
         needed = self._closure(wanted)
         files: dict[str, _File | None] = {}
-        earlier: dict[str, dict[str, _File]] = {}  # by path and digest: what comes back is as it was
+        earlier: dict[str, dict[str, _File]] = {}
         removed: RemovedLines[Origin] = RemovedLines()
         removed_count, last = 0, None
         for look in self._looks:
@@ -140,10 +177,7 @@ class LineHistory:
             if removed_count > MOST_EARLIER:
                 removed, removed_count = RemovedLines(), 0
             last = look
-        found = {path: files.get(path) for path in wanted}
-        return {
-            path: list(zip(file.lines, file.origins, strict=True)) for path, file in found.items() if file
-        }
+        return files, earlier
 
     def side_by_side(self) -> list[Turn]:
         """Turns that ran at the same time as another one: of these, what they were at work on tells."""

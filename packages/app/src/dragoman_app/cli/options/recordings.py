@@ -96,6 +96,9 @@ def add_blame(parser: Parser) -> None:
     forms = parser.add_mutually_exclusive_group()
     add_json(forms)
     forms.add_argument("--porcelain", action="store_true", help="as git's, for programs that read that")
+    forms.add_argument(
+        "--format", choices=("text", "json", "porcelain", "agent-trace"), help="agent-trace: its JSON record"
+    )
 
 
 def add_why(parser: Parser) -> None:
@@ -124,6 +127,17 @@ def add_rewind(parser: Parser) -> None:
     parser.add_argument("--force", action="store_true", help="also over what a person wrote since")
     _add_journal(parser, default=None)
     add_json(parser)
+
+
+def add_attest(parser: Parser) -> None:
+    parser.add_argument(
+        "ref", metavar="REF", nargs="?", default="HEAD", help="a commit, or a range such as main..HEAD (HEAD)"
+    )
+    parser.add_argument("--format", choices=("text", "json", "trailer", "note"), default="text")
+    parser.add_argument("--write", action="store_true", help="with --format note: keep it as a note of git")
+    parser.add_argument("--prompts", action="store_true", help="also what the prompts said, without secrets")
+    parser.add_argument("--folder", metavar="DIR", help="a folder of the repository, if not this one")
+    _add_journal(parser, default=None)
 
 
 def add_fork(parser: Parser) -> None:
