@@ -10,15 +10,17 @@ or a turn's, it is the person's.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from typing import NamedTuple
 
 from dragoman_local.workspace.folder_line import folder_line
 from dragoman_local.workspace.line_match import (
+    ISLAND,
     RemovedLines,
     Run,
     islands,
+    letters,
     make_run,
     same_lines,
     sliding_pairs,
@@ -56,6 +58,9 @@ ChooseTurn = Callable[[Sequence[Turn], Change, str], Turn | None]
 MOST_VERSIONS = 30
 """Earlier texts of a file that may come back with something new, as with another branch."""
 
+LEAST_MOVED = 2
+"""Letters of a line that may be one that was elsewhere; lines of fewer are everywhere."""
+
 RETURNED_PART = 0.9
 """As much is there again of what was gone of an earlier text, if that has come back."""
 
@@ -84,6 +89,15 @@ class _Edit(NamedTuple):
     added_runs: list[Run]
     owners: Sequence[Turn] | Origin
     """The turns that were at work, or who else was."""
+    kept: Sequence[CommonRun]
+    """What is there as it was."""
+
+    def lost(self) -> Iterator[tuple[str, Origin]]:
+        """Lines that are not there any more."""
+        kept = {place for run in self.kept for place in range(run.left, run.left + run.length)}
+        for place, line in enumerate(self.old.lines):
+            if place not in kept:
+                yield line, self.old.origins[place]
 
 
 class LineHistory:
@@ -129,12 +143,12 @@ class LineHistory:
         found: dict[str, list[Origin]] = {}
         for path, data in texts.items():
             versions = earlier.get(path, {})
-            lines = [line.rstrip("\r\n") for line in lines_of(data.decode("utf-8", "surrogateescape"))]
+            lines = _plain_lines(data)
             known = versions.get(content_digest(data))
             origins: list[Origin] = [UNKNOWN] * len(lines)
             best = 0
             for version in [known] if known else list(versions.values())[: -MOST_VERSIONS - 1 : -1]:
-                runs = same_lines([line.rstrip("\r") for line in version.lines], lines)
+                runs = same_lines(version.lines, lines)
                 length = sum(run.length for run in runs)
                 if length > best:
                     best, origins = length, [UNKNOWN] * len(lines)
@@ -157,15 +171,21 @@ class LineHistory:
         removed: RemovedLines[Origin] = RemovedLines()
         removed_count, last = 0, None
         for look in self._looks:
-            changes = self._changes.get(look.id, {})
-            edits = [
-                self._edit(change, files, earlier.get(path, {}), last, look, removed)
+            changes = {
+                path: change for path, change in self._changes.get(look.id, {}).items() if path in needed
+            }
+            gone = {
+                path: file for path in changes if changes[path].entry is None and (file := files.get(path))
+            }
+            found = [
+                self._edit(change, files, gone, earlier.get(path, {}), last, look, removed)
                 for path, change in sorted(changes.items())
-                if path in needed
             ]
-            for edit in filter(None, edits):
+            edits = [edit for edit in found if edit is not None]
+            for edit in edits:
                 self._find_moved(edit, removed)
-            for edit in filter(None, edits):
+            _keep_moved(edits)
+            for edit in edits:
                 file = self._finish(edit)
                 files[edit.change.path] = file
                 if edit.change.entry is not None:
@@ -216,6 +236,7 @@ class LineHistory:
         self,
         change: Change,
         files: dict[str, _File | None],
+        gone: Mapping[str, _File],
         earlier: Mapping[str, _File],
         last: Look | None,
         look: Look,
@@ -238,6 +259,8 @@ class LineHistory:
         if new is None:
             files[path] = None
             return None
+        if old is None and new:
+            before = _renamed(gone.values(), new) or before
         runs = same_lines(before.lines, new)
         origins: list[Origin | None] = [None] * len(new)
         doubtful = islands(runs, before.lines, new) if isinstance(owners, Origin) else ()
@@ -248,8 +271,8 @@ class LineHistory:
                 known_origins = [_weakest([PERSON, origin]) for origin in known_origins]
             origins[run.right : run.right + run.length] = known_origins
         versions = [known] if known else list(earlier.values())[: -MOST_VERSIONS - 1 : -1]
-        if isinstance(owners, Origin) or known:
-            _take_returned(versions, before, new, origins, is_turn=not isinstance(owners, Origin))
+        is_turn = not isinstance(owners, Origin)
+        _take_returned(versions, before, new, origins, is_turn=is_turn)
         added_runs: list[Run] = []
         at_left = at_right = 0
         for gap, run in enumerate((*runs, CommonRun(len(before.lines), len(new), 0))):
@@ -258,8 +281,10 @@ class LineHistory:
                 removed.add(lost, before.origins[at_left : run.left])
             if run.right > at_right:
                 added_runs.append(make_run(path, gap, at_right, new[at_right : run.right]))
+                if is_turn and run.left > at_left:
+                    _keep_indented(before, at_left, run.left, new, at_right, run.right, origins)
             at_left, at_right = run.left + run.length, run.right + run.length
-        return _Edit(change, before, new, origins, added_runs, owners)
+        return _Edit(change, before, new, origins, added_runs, owners, runs)
 
     def _lines(self, change: Change) -> list[str] | None:
         """None if the content is no text, or is not kept."""
@@ -272,8 +297,7 @@ class LineHistory:
             return None
         if b"\0" in data:
             return None
-        # That a last line gets its end changes no line.
-        return [line.removesuffix("\n") for line in lines_of(data.decode("utf-8", "surrogateescape"))]
+        return _plain_lines(data)
 
     def _find_moved(self, edit: _Edit, removed: RemovedLines[Origin]) -> None:
         is_turn = not isinstance(edit.owners, Origin)
@@ -336,6 +360,12 @@ MOST_FILES = 3000
 """Files that are followed together; of more, each is followed alone, and what moved between them is lost."""
 
 
+def _plain_lines(data: bytes) -> list[str]:
+    """How lines end, and whether a mark stands before the first one, changes no line."""
+    text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    return [line.removesuffix("\n").removesuffix("\r") for line in lines_of(text)]
+
+
 def _covers(turn: Turn, last: Look, look: Look) -> bool:
     """Whether a turn ran, or may have run, between two looks."""
     if turn.first is None:  # nobody knows when it began
@@ -357,12 +387,63 @@ def _take_returned(
             continue
         gone = Counter(version.lines) - before
         del gone[""]
-        if not gone or (gone & missing).total() < RETURNED_PART * gone.total():
+        back = gone & missing
+        if not gone or back.total() < RETURNED_PART * gone.total():
+            continue
+        if is_turn and version.lines != new and letters("".join(back)) < ISLAND:
             continue
         for run in same_lines(version.lines, new):
             for left, right in zip(count(run.left), range(run.right, run.right + run.length)):
                 if origins[right] is None and not (is_turn and version.origins[left].turn):
                     origins[right] = version.origins[left]
+
+
+def _renamed(gone: Iterable[_File], new: Sequence[str]) -> _File | None:
+    """Of files that are gone, the one that a new file was: of their lines, half are the same at least."""
+    known = Counter(line.strip() for line in new)
+
+    def common(file: _File) -> int:
+        return (known & Counter(line.strip() for line in file.lines)).total()
+
+    best = max(gone, key=common, default=None)
+    return best if best is not None and 2 * common(best) >= min(len(new), len(best.lines)) else None
+
+
+def _keep_indented(
+    old: _File,
+    left: int,
+    left_end: int,
+    new: Sequence[str],
+    right: int,
+    end: int,
+    origins: list[Origin | None],
+) -> None:
+    """What a turn only moved to the right or left, in its place, is its author's, however short it is."""
+    texts = [line.split() for line in old.lines[left:left_end]], [line.split() for line in new[right:end]]
+    for run in same_lines(*([" ".join(words) for words in text] for text in texts)):
+        for step in range(run.length):
+            if origins[right + run.right + step] is None and texts[1][run.right + step]:
+                origins[right + run.right + step] = old.origins[left + run.left + step]
+
+
+def _keep_moved(edits: Sequence[_Edit]) -> None:
+    """A short line that is gone in one place and new in another, once each, was moved. Where that was done
+    in a turn and the line was no turn's, it still is not.
+    """
+    removed: dict[str, list[Origin]] = {}
+    added: dict[str, list[tuple[_Edit, int]]] = {}
+    for edit in edits:
+        for line, origin in edit.lost():
+            removed.setdefault(line.strip(), []).append(origin)
+        if not isinstance(edit.owners, Origin):
+            for number, line in enumerate(edit.new):
+                if edit.origins[number] is None and letters(line) >= LEAST_MOVED:
+                    added.setdefault(line.strip(), []).append((edit, number))
+    for text, places in added.items():
+        sources = removed.get(text, ())
+        if len(sources) == len(places) == 1 and sources[0].turn is None:
+            edit, number = places[0]
+            edit.origins[number] = sources[0]
 
 
 def _weakest(origins: Sequence[Origin]) -> Origin:
