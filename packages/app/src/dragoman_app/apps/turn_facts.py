@@ -154,8 +154,8 @@ class TurnFacts:
             terminal = f"terminal {params.get('terminalId')}"
             self._end(terminal, time)
             if terminal in self.runs:
-                outcome = "completed" if result.get("exitCode") == 0 else "failed"
-                self.runs[terminal] = self.runs[terminal]._replace(outcome=outcome)
+                ended = "completed" if result.get("exitCode") == 0 else "failed"
+                self.runs[terminal] = self.runs[terminal]._replace(outcome=ended)
         elif method == "session/request_permission":
             call, outcome = params.get("toolCall"), result.get("outcome")
             chosen = outcome.get("optionId") if isinstance(outcome, dict) else None

@@ -152,7 +152,7 @@ async def _fork(
     store.record_fork(plan.folder, Fork(plan.root, plan.look, store.looks(plan.folder)[-1].id))
     report.done, report.fork = True, new_stream()
     async with open_journal(history_path()) as journal:
-        await _copy(journal, turn, report)
+        report.lost = await copy_conversation(journal, turn, report.fork, report.folder)
         is_same = target is not None and target.agent.name == turn.agent
         if target is not None and is_last and is_same and turn.session != turn.stream:
             report.agent_session = await _ask_agent(journal, turn, report, target)
@@ -170,14 +170,15 @@ def _who(report: ForkReport, agent: str) -> list[str]:
     return ["--continue-with", agent, "--session", report.fork]
 
 
-async def _copy(journal: Journal, turn: Turn, report: ForkReport) -> None:
-    """What was said until the end of the turn, as a session of its own."""
+async def copy_conversation(journal: Journal, turn: Turn, stream: str, folder: str) -> list[str]:
+    """Record what was said until the end of a turn as a session of its own, in another folder or the same;
+    what a brief of it does not hold.
+    """
     fold = BriefFold()
     async with open_journal(Path(turn.journal)) as source:
         info = await source.info(turn.stream)
         if info is None:
-            report.lost = ["all that was said: the session is not recorded any more"]
-            return
+            return ["all that was said: the session is not recorded any more"]
         infos = [info]
         if info.session and info.session != info.stream:
             infos += [
@@ -192,13 +193,13 @@ async def _copy(journal: Journal, turn: Turn, report: ForkReport) -> None:
             async for page in source.replay(part.stream, limit=limit):
                 fold.add_all(page)
                 copies = [Entry(entry.direction, entry.frame, entry.time) for entry in page]
-                await journal.append(report.fork, copies)
+                await journal.append(stream, copies)
     note = msgspec.json.encode({"forked": {"stream": turn.stream, "turn": turn.number}})
-    await journal.append(report.fork, [Entry("note", note, time.time())])
+    await journal.append(stream, [Entry("note", note, time.time())])
     await journal.describe(
-        report.fork, agent=turn.agent, cwd=report.folder, title=f"Fork: {info.title}"[:200], state="end_turn"
+        stream, agent=turn.agent, cwd=folder, title=f"Fork: {info.title}"[:200], state="end_turn"
     )
-    report.lost = list(fold.finish().lost)
+    return list(fold.finish().lost)
 
 
 async def _end_of(journal: Journal, turn: Turn) -> int | None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from typing import NamedTuple
 
+from dragoman_local.workspace.change_set import is_temporary
 from dragoman_local.workspace.folder_line import folder_line
 from dragoman_local.workspace.line_match import (
     ISLAND,
@@ -211,16 +212,30 @@ class LineHistory:
     def changed_by_others(self, since: int) -> set[str]:
         """Files that were changed after a look by somebody else than a turn, or nobody knows by whom."""
         found: set[str] = set()
-        for last, look in pairwise(self._looks):
-            if look.id > since:
+        contents: dict[str, set[str]] = {}  # that a rewind may have put back
+        for last, look in pairwise((None, *self._looks)):
+            assert look is not None
+            changes = self._changes.get(look.id, {})
+            if last is not None and look.id > since:
                 turns = self._turns_between(last, look)
-                changes = self._changes.get(look.id, {})
+                torn = [turn for turn in turns if turn.is_torn and turn.last == look.id]
                 if not any(turn.kind != "turn" for turn in turns):
                     found |= {
                         path
                         for path, change in changes.items()
                         if not change.is_sure or isinstance(self._owners(change, last, look), Origin)
                     }
+                elif torn:  # it was killed, and somebody may have worked after it
+                    found |= {
+                        path
+                        for path, change in changes.items()
+                        if change.entry is not None
+                        and change.entry.digest not in contents.get(path, ())
+                        and not is_temporary(path)
+                    }
+            for path, change in changes.items():
+                if change.entry is not None:
+                    contents.setdefault(path, set()).add(change.entry.digest)
         return found
 
     def _closure(self, wanted: set[str]) -> set[str]:

@@ -125,6 +125,9 @@ def add_rewind(parser: Parser) -> None:
     parser.add_argument("--folder", metavar="DIR", help="the folder of the session, if it is not this one")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
     parser.add_argument("--force", action="store_true", help="also over what a person wrote since")
+    parser.add_argument(
+        "--conversation", action="store_true", help="also record a session that ends there, to go on with"
+    )
     _add_journal(parser, default=None)
     add_json(parser)
 
