@@ -8,6 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+MODEL = {
+    "id": "model",
+    "name": "Model",
+    "type": "select",
+    "category": "model",
+    "currentValue": "acme/large-2",
+    "options": [{"value": "acme/large-2", "name": "Large"}],
+}
+FORKS: dict[str, Any] = {"sessionCapabilities": {"fork": {}}} if "--forks" in sys.argv else {}
+
 numbers = itertools.count(1)
 
 
@@ -43,6 +53,10 @@ def edit(session: str, prompt: str) -> None:
     params = {"sessionId": session, "update": {"sessionUpdate": "tool_call", "status": "completed", **update}}
     send(method="session/update", params=params)
     path.write_text(new)
+    if text.endswith("# tested"):
+        update = {"toolCallId": "test", "title": "make test", "kind": "execute", "status": "failed"}
+        params = {"sessionId": session, "update": {"sessionUpdate": "tool_call", **update}}
+        send(method="session/update", params=params)
 
 
 def main() -> None:
@@ -50,11 +64,15 @@ def main() -> None:
         frame = receive()
         result: dict[str, Any] = {}
         if frame.get("method") == "initialize":
-            result = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+            result = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True, **FORKS}}
+        elif frame.get("method") == "session/fork":
+            result = {"sessionId": f"{frame['params']['sessionId']}-fork"}
         elif frame.get("method") == "session/new":
-            result = {"sessionId": "edits"}
+            name = Path.cwd().name
+            session = "edits" if name == "work" else f"edits-{name}"
+            result = {"sessionId": session, "configOptions": [MODEL]}
         elif frame.get("method") == "session/prompt":
-            edit(frame["params"]["sessionId"], frame["params"]["prompt"][0]["text"])
+            edit(frame["params"]["sessionId"], frame["params"]["prompt"][-1]["text"])
             result = {"stopReason": "end_turn"}
         if "id" in frame and "method" in frame:
             send(id=frame["id"], result=result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,19 +15,20 @@ from tests.cli.command_forks import run_command
 class MemoryStage:
     """A home and a folder of work."""
 
+    agent = f"{sys.executable} {Path(__file__).with_name('editing_agent.py')}"
+
     def __init__(self, home: Path) -> None:
         self.home = home
         self.folder = home / "work"
         self.folder.mkdir()
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
-        environ = {"PATH": str(Path(sys.executable).parent), "HOME": str(self.home)}
+        environ = {"PATH": f"{Path(sys.executable).parent}:{os.defpath}", "HOME": str(self.home)}
         environ |= {f"XDG_{name}_HOME": str(self.home / name.lower()) for name in ("DATA", "STATE", "CONFIG")}
         return run_command(*words, cwd=self.folder, env=environ)
 
     def turn(self, prompt: str, *more: str) -> None:
-        agent = f"{sys.executable} {Path(__file__).with_name('editing_agent.py')}"
-        done = self.command("run", "--agent", agent, "--approve", "all", *more, prompt)
+        done = self.command("run", "--agent", self.agent, "--approve", "all", *more, prompt)
         assert done.returncode == 0, done.stderr
 
     def blame(self, *words: str) -> list[dict[str, Any]]:

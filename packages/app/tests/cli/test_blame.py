@@ -33,6 +33,7 @@ def test_blame_tells_prompt_agent_call_and_answer_of_each_line(tmp_path: Path) -
         "turn": 1,
         "prompt": "a.py: made = 1",
         "agent": "",
+        "model": "acme/large-2",
         "tool_call": "call-a.py",
         "approved_by": "Allow it once",
     }

@@ -49,3 +49,23 @@ def test_what_a_person_wrote_is_not_lost_without_force(tmp_path: Path) -> None:
     assert stage.command("rewind", "--undo").returncode == 0
     assert (file.read_text(), own.read_text()) == (f"{after}typed = 3\n", "typed = 4\n")
     assert [line["by"] for line in stage.blame("a.py")] == ["unknown", "agent", "agent", "person"]
+
+
+def test_the_agent_is_told_once_that_its_files_were_put_back(tmp_path: Path) -> None:
+    stage = MemoryStage(tmp_path)
+    stage.turn("a.py: made = 1")
+    stage.turn("b.py: made = 2", "--continue")
+    assert stage.command("rewind", "--to", "2").returncode == 0
+    assert stage.command("rewind", "--undo").returncode == 0
+    stage.turn("a.py: nothing to tell", "--continue")
+    assert stage.command("rewind", "--to", "2").returncode == 0
+    stage.turn("a.py: told = 1", "--continue")
+    said = stage.command("sessions", "show", "last").stdout
+    assert "back to before turn 2 of edits. Changed: a.py, b.py." in said
+    stage.turn("a.py: told = 2", "--continue")
+    assert "put files back" not in stage.command("sessions", "show", "last").stdout
+    back = json.loads(stage.command("rewind", "--to", "3", "--conversation", "--json").stdout)
+    before = stage.command("sessions", "show", back["conversation"]).stdout
+    assert ("made = 2" in before, "nothing to tell" in before) == (True, False)
+    assert stage.command("rewind", "--undo").returncode == 0
+    assert (stage.folder / "a.py").read_text() == "made = 1\ntold = 1\ntold = 2\n"

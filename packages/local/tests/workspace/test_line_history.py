@@ -115,3 +115,45 @@ async def test_a_turn_in_a_folder_around_this_one_makes_its_changes_unknown(tmp_
     await inner.turn("two", {"b.py": "made = 1\nmade = 2\n"})
     assert await folder.blame("below/b.py") == ["one 1", "unknown"]
     assert await inner.blame("b.py") == ["unknown", "two 1"]
+
+
+async def test_what_a_turn_only_moved_marked_or_laid_out_anew_is_a_persons_however_short(
+    tmp_path: Path,
+) -> None:
+    folder = RememberedFolder(tmp_path)
+    typed = ["x = 1", "if x:", "    y()", "", "end()"]
+
+    def bytes_of(text: str) -> None:
+        (folder.root / "a.py").write_bytes(text.encode())
+
+    async def turn(*lines: str, path: str = "a.py", gone: str = "") -> list[str]:
+        text = "".join(f"{line}\n" for line in lines)
+        await folder.turn("one", {path: text, **({gone: None} if gone else {})})
+        return await folder.blame(path)
+
+    await folder.look()
+    folder.write({"a.py": "".join(f"{line}\n" for line in typed)})
+    for change in ("\ufeff{}", "{}"):
+        text = change.format("".join(f"{line}\r\n" for line in typed))
+        await folder.turn("one", {}, work=lambda text=text: bytes_of(text))  # type: ignore[misc]
+        assert set(await folder.blame("a.py")) == {"person"}
+    assert await turn("x = 1", "if x:", "\tw = 2", "\ty()", "", "end()") == [
+        *["person"] * 2,
+        "one 3",
+        *["person"] * 3,
+    ]
+    assert (await turn("end()", "x = 1", "if x:", "\tw = 2", "\ty()"))[0] == "person"
+    assert await turn("end()", "if ready():", "    x = 1", "if x:", "\tw = 2", "\ty()") == [
+        *("person", "one 5", "person", "person", "one 3", "person")
+    ]
+    moved = await turn("end()", "x = 1", "if x:", "    y()", "v = 3", path="b.py", gone="a.py")
+    assert moved == [*["person"] * 4, "one 6"]
+    await folder.turn("one", {"b.py": "if x:\n    y()\nv = 3\n", "c.py": "x = 1\n"})
+    assert await folder.blame("c.py") == ["person"]
+    # What a person wrote on another branch comes back by the agent's merge, beside what is new.
+    folder.write({"b.py": "if x:\n    y()\nv = 3\nfix_of_a_person(1)\n"})
+    await folder.look()
+    folder.write({"b.py": "if x:\n    y()\nv = 3\n"})
+    assert (await turn("new = 4", "if x:", "    y()", "v = 3", "fix_of_a_person(1)", path="b.py")) == [
+        *("one 8", "person", "person", "one 6", "person")
+    ]

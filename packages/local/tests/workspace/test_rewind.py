@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import os
 import random
+import signal
 from pathlib import Path
 
 import pytest
 
 from dragoman_local.workspace.rewind import plan_rewind
+from dragoman_local.workspace.tree_store import TreeStore
 from tests.workspace.remembered_folder import RememberedFolder
 from tests.workspace.turns import commit_all, git, picture, records
 
@@ -122,3 +127,53 @@ async def test_random_ways_back_and_forth_are_exact_modes_and_links_too(
             await go(folder, back, is_undo=True)
             assert pictures(folder) == there
     assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("canary", "sings")]
+
+
+KILLS = int(os.environ.get("DRAGOMAN_REWIND_KILLS", "6"))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is killed in the middle of a rewind")
+@pytest.mark.bound(60)
+def test_a_rewind_that_was_killed_anywhere_can_be_undone_or_finished(tmp_path: Path) -> None:
+    folder = RememberedFolder(tmp_path)
+    folder.write({f"f{number}.txt": f"was {number}\n" for number in range(4)})
+    before = pictures(folder)
+    made: dict[str, str | None] = {f"f{number}.txt": f"made {number}\n" for number in range(3)}
+    asyncio.run(
+        folder.turn("one", {**made, "new.sh": "made\n"}, work=lambda: (folder.root / "new.sh").chmod(0o711))
+    )
+    first = folder.store.turns()[0].first
+    assert first is not None
+    after = pictures(folder)
+    for number in range(KILLS):
+        folder.store.close()
+        child = os.fork()
+        if not child:
+            die_at_rename(number % 4)
+            folder.store = TreeStore(folder.store.path)
+            asyncio.run(go(folder, first))
+            os._exit(0)
+        os.waitpid(child, 0)
+        folder.store = TreeStore(folder.store.path)
+        if number % 2:
+            assert asyncio.run(go(folder, first)) == []  # nobody's work is in the way
+            assert pictures(folder) == before
+        typed = number % 3 == 1
+        if typed:
+            folder.write({"own.txt": f"typed {number}\n"})
+        killed = [turn for turn in folder.store.turns() if turn.kind == "rewind"][-2 if number % 2 else -1]
+        assert killed.first is not None
+        assert asyncio.run(go(folder, killed.first, is_undo=True)) == (["own.txt"] if typed else [])
+        assert pictures(folder) == after
+
+
+def die_at_rename(number: int) -> None:
+    """Kill this process between the writing of a file and its place, for the file of this number."""
+    rename, left = os.rename, itertools.count(number, -1)
+
+    def die(*words: object, **more: object) -> None:
+        if not next(left):
+            os.kill(os.getpid(), signal.SIGKILL)
+        rename(*words, **more)  # type: ignore[arg-type]
+
+    os.rename = die  # type: ignore[assignment]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from dragoman_local.journal.history import history_path
 from dragoman_local.workspace.line_history import LineHistory, Origin
 from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
 from dragoman_local.workspace.text import lines_of
-from dragoman_local.workspace.tree_store import TreeStore, Turn, store_beside
+from dragoman_local.workspace.tree_store import Change, TreeStore, Turn, store_beside
 
 
 class BlamedLine(Struct, frozen=True, kw_only=True):
@@ -28,6 +28,7 @@ class BlamedLine(Struct, frozen=True, kw_only=True):
     turn: int | None = None
     prompt: str | None = None
     agent: str | None = None
+    model: str | None = None
     tool_call: str | None = None
     approved_by: str | None = None
 
@@ -45,6 +46,30 @@ def open_store(journal: str | None) -> Iterator[TreeStore]:
         yield store
     finally:
         store.close()
+
+
+def session_turns(store: TreeStore, session: str | None, folder: str) -> list[Turn]:
+    """The turns of a session, each once for each of its folders; without a session, of the last one in the
+    folder. Raises `CommandFailed`.
+    """
+    if session is None:
+        here = [turn for turn in store.turns(folder) if turn.kind == "turn"]
+        if not here:
+            raise CommandFailed(
+                f"no turn is remembered in {folder}", "name the session, or its folder with --folder"
+            )
+        session = here[-1].session
+    turns = [turn for turn in store.turns() if turn.kind == "turn"]
+    own = [turn for turn in turns if session in (turn.session, turn.stream)]
+    own = own or [
+        turn for turn in turns if turn.session.startswith(session) or turn.stream.startswith(session)
+    ]
+    if len({turn.session for turn in own}) != 1:
+        raise CommandFailed(
+            f"{'several sessions are' if own else 'no session is'} remembered as {session!r}",
+            "`dragoman sessions` lists them",
+        )
+    return own
 
 
 def root_of(store: TreeStore, path: str) -> str:
@@ -75,32 +100,50 @@ class FolderMemory:
 
     def __init__(self, store: TreeStore, root: str) -> None:
         self.root = root
-        self.turns = [turn for turn in store.turns(root) if turn.kind == "turn"]
+        self._history = LineHistory(store, root, choose=self._choose)
+        line = self._history.line
+        self.turns = [turn for turn in line.turns if turn.kind == "turn"]
         ends = {turn.id: store.time_of(turn.last) for turn in self.turns if turn.last is not None}
-        self.facts = FactsReader(root, ends)
-        self._history = LineHistory(store, root, choose=self.facts.choose)
+        self.facts = FactsReader(line.roots, ends)
 
-    async def origins(self, path: str) -> list[tuple[str, Origin]] | None:
-        """Of a file by its path in the folder; None if it is not kept as text."""
-        await self.facts.read(self._history.side_by_side())
-        found = await asyncio.to_thread(self._history.origins, path)
-        turns = {origin.turn.id: origin.turn for _, origin in found or () if origin.turn is not None}
-        await self.facts.read(list(turns.values()))
-        return found
+    def _choose(self, turns: Sequence[Turn], change: Change, line: str) -> Turn | None:
+        return self.facts.choose(turns, change, line)
 
     async def blame(self, path: str) -> list[BlamedLine]:
-        """An empty line is of whoever wrote the line below it."""
-        found = await self.origins(path)
+        """Of a file by its path in the folder. An empty line is of whoever wrote the line below it."""
+        await self.facts.read(self._history.side_by_side())
+        found = await asyncio.to_thread(self._history.origins, path)
         if found is None:
             count = len(await asyncio.to_thread(read_text, Path(self.root, path)))
             return [BlamedLine(line=number, by="unknown") for number in range(1, count + 1)]
-        lines: list[BlamedLine] = []
-        below: Origin | None = None
-        for number in range(len(found), 0, -1):
-            text, origin = found[number - 1]
-            below = below if below is not None and not text.strip() else origin
-            lines.append(self._line(number, below))
-        return lines[::-1]
+        texts, origins = [text for text, _ in found], [origin for _, origin in found]
+        return (await self._blame({path: texts}, {path: origins}))[path]
+
+    async def blame_texts(self, texts: Mapping[str, bytes]) -> dict[str, list[BlamedLine]]:
+        """The same of texts that files of these paths have, or had at some time."""
+        await self.facts.read(self._history.side_by_side())
+        origins = await asyncio.to_thread(self._history.origins_in, texts)
+        lines = {path: lines_of(text.decode(errors="replace")) for path, text in texts.items()}
+        return await self._blame(lines, origins)
+
+    def has_found(self, path: str, digest: str) -> bool:
+        return self._history.has_found(path, digest)
+
+    async def _blame(
+        self, texts: Mapping[str, Sequence[str]], origins: Mapping[str, Sequence[Origin]]
+    ) -> dict[str, list[BlamedLine]]:
+        turns = {origin.turn.id: origin.turn for own in origins.values() for origin in own if origin.turn}
+        await self.facts.read(list(turns.values()))
+        blamed: dict[str, list[BlamedLine]] = {}
+        for path, own in origins.items():
+            lines: list[BlamedLine] = []
+            below: Origin | None = None
+            for number in range(len(own), 0, -1):
+                is_empty = not texts[path][number - 1].strip()
+                below = below if below is not None and is_empty else own[number - 1]
+                lines.append(self._line(number, below))
+            blamed[path] = lines[::-1]
+        return blamed
 
     def _line(self, number: int, origin: Origin) -> BlamedLine:
         by, call = self.facts.who(origin)
@@ -114,6 +157,7 @@ class FolderMemory:
             turn=turn.number,
             prompt=turn.prompt,
             agent=turn.agent,
+            model=self.facts.of(turn).model or None,
             tool_call=call,
             approved_by=None if call is None else self.facts.of(turn).approvals.get(call),
         )

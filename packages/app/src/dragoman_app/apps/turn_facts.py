@@ -13,7 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -35,6 +35,14 @@ _WRITING = frozenset({"edit", "delete", "move"})
 By = Literal["agent", "person", "command", "unknown"]
 
 
+class CommandRun(NamedTuple):
+    """A command that ran in a turn."""
+
+    text: str
+    outcome: str = ""
+    """`completed` or `failed`; empty if nobody said."""
+
+
 class TurnFacts:
     """One turn. Feed it the frames of its stream in their order."""
 
@@ -45,6 +53,10 @@ class TurnFacts:
         """By tool call, what the agent thought since the one before."""
         self.diffs: dict[str, str] = {}
         """By tool call, what it said that it changes."""
+        self.model = ""
+        """What the agent said of its model, if it said so."""
+        self.runs: dict[str, CommandRun] = {}
+        """By tool call or terminal, the commands that ran."""
         self._thinking: list[str] = []
         self._root = root
         self._lines: dict[str, dict[str, tuple[str, float]]] = {}
@@ -71,6 +83,8 @@ class TurnFacts:
             case ("terminal/create" | "terminal/wait_for_exit" | "session/request_permission") as method:
                 self._questions[str(frame.get("id"))] = (method, params)
                 if method == "terminal/create":
+                    words = [params.get("command"), *_list(params.get("args"))]
+                    self.runs[f"request {frame.get('id')}"] = CommandRun(" ".join(map(str, words)))
                     self._commands[f"request {frame.get('id')}"] = [self._begin(time)]
             case "terminal/release" | "terminal/kill":
                 self._end(f"terminal {params.get('terminalId')}", time)
@@ -101,6 +115,7 @@ class TurnFacts:
             self._thinking.clear()
         kind = self._kinds.setdefault(call, str(update.get("kind", "other")))
         if kind == "execute":
+            self._see_run(call, update)
             self._commands.setdefault(call, [self._begin(time)])
             if status in ("completed", "failed"):
                 self._end(call, time)
@@ -115,16 +130,32 @@ class TurnFacts:
             for place in _objects(update.get("locations")):
                 self._named[self._relative(place.get("path"))] = call
 
+    def _see_run(self, call: str, update: Mapping[str, Any]) -> None:
+        run = self.runs.get(call, CommandRun(""))
+        raw = update.get("rawInput")
+        command = raw.get("command") if isinstance(raw, dict) else None
+        words = " ".join(map(str, command)) if isinstance(command, list) else command
+        text, state = words or run.text or update.get("title"), update.get("status")
+        self.runs[call] = CommandRun(
+            str(text or ""), str(state) if state in ("completed", "failed") else run.outcome
+        )
+
     def _see_answer(self, frame: Mapping[str, Any], time: float) -> None:
         method, params = self._questions.pop(str(frame.get("id")), ("", {}))
         result = frame.get("result")
         result = result if isinstance(result, dict) else {}
         if method == "terminal/create":
             span = self._commands.pop(f"request {frame.get('id')}", None)
-            if span is not None and "terminalId" in result:
+            run = self.runs.pop(f"request {frame.get('id')}", None)
+            if span is not None and run is not None and "terminalId" in result:
                 self._commands[f"terminal {result['terminalId']}"] = span
+                self.runs[f"terminal {result['terminalId']}"] = run
         elif method == "terminal/wait_for_exit":
-            self._end(f"terminal {params.get('terminalId')}", time)
+            terminal = f"terminal {params.get('terminalId')}"
+            self._end(terminal, time)
+            if terminal in self.runs:
+                ended = "completed" if result.get("exitCode") == 0 else "failed"
+                self.runs[terminal] = self.runs[terminal]._replace(outcome=ended)
         elif method == "session/request_permission":
             call, outcome = params.get("toolCall"), result.get("outcome")
             chosen = outcome.get("optionId") if isinstance(outcome, dict) else None
@@ -207,12 +238,41 @@ def _objects(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-class FactsReader:
-    """The facts of turns in one folder, each read once."""
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
-    def __init__(self, root: str, ends: Mapping[int, float]) -> None:
-        """`ends` is when the look after a turn began, by the turn."""
-        self._root = root
+
+_MODEL_NAMES = (b'"configOptions"', b'"currentModelId"')
+
+
+def _model_of(frame: bytes) -> str:
+    try:
+        return model_in(decode_json(frame, dict[str, Any]))
+    except msgspec.MsgspecError:
+        return ""
+
+
+def model_in(value: object) -> str:
+    """The model that a frame tells of, in an answer, an update or a note of the hub; empty if none."""
+    match value:
+        case {"configOptions": [*options]}:
+            for option in _objects(options):
+                if option.get("category") == "model" and isinstance(option.get("currentValue"), str):
+                    return str(option["currentValue"])
+        case {"models": {"currentModelId": str(model)}}:
+            return model
+    if isinstance(value, dict):
+        inner = (value.get(name) for name in ("result", "params", "update"))
+        return next(filter(None, map(model_in, filter(None, inner))), "")
+    return ""
+
+
+class FactsReader:
+    """The facts of turns, each read once."""
+
+    def __init__(self, roots: Mapping[int, str], ends: Mapping[int, float]) -> None:
+        """By turn, its folder, and when the look after it began."""
+        self._roots = roots
         self._ends = ends
         self._known: dict[int, TurnFacts] = {}
 
@@ -221,7 +281,7 @@ class FactsReader:
         by_stream: dict[tuple[str, str], list[Turn]] = {}
         for turn in turns:
             if turn.id not in self._known:
-                self._known[turn.id] = TurnFacts(self._root)
+                self._known[turn.id] = TurnFacts(self._roots[turn.id])
                 by_stream.setdefault((turn.journal, turn.stream), []).append(turn)
         for path in {journal for journal, _ in by_stream}:
             try:
@@ -229,14 +289,17 @@ class FactsReader:
                     continue
                 async with open_journal(Path(path)) as journal:
                     for (place, stream), own in by_stream.items():
+                        model = ""
                         if place == path and await journal.info(stream) is not None:
                             async for page in journal.replay(stream):
                                 for entry in page:
-                                    self._feed(own, entry.direction, entry.time, entry.frame)
+                                    if any(name in entry.frame for name in _MODEL_NAMES):
+                                        model = _model_of(entry.frame) or model
+                                    self._feed(own, entry.direction, entry.time, entry.frame, model)
             except (DragomanError, OSError):
                 continue
 
-    def _feed(self, turns: Sequence[Turn], direction: str, time: float, frame: bytes) -> None:
+    def _feed(self, turns: Sequence[Turn], direction: str, time: float, frame: bytes, model: str) -> None:
         own = [turn for turn in turns if turn.time <= time <= self._ends.get(turn.id, time) + 1]
         if own and direction != "note":
             try:
@@ -244,7 +307,12 @@ class FactsReader:
             except msgspec.MsgspecError:  # what is no frame says nothing
                 return
             for turn in own:
+                self._known[turn.id].model = model
                 self._known[turn.id].feed(direction, time, value)
+
+    def has(self, turn: Turn) -> bool:
+        """Whether they were read."""
+        return turn.id in self._known
 
     def of(self, turn: Turn) -> TurnFacts:
         return self._known[turn.id]

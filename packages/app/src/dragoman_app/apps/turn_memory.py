@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from dragoman.errors import LocalMistake
 from dragoman_local.journal.history import history_path
+from dragoman_local.workspace.rewind import rewind_note
 from dragoman_local.workspace.tree_store import TreeStore, store_beside
 
 Looked = TypeVar("Looked")
@@ -53,6 +54,16 @@ class TurnMemory:
             self._tell(f"{NOT_REMEMBERED}: {error}")
         else:
             self._beginning = asyncio.create_task(_begin(self._turn, look), name="remember")
+
+    async def note(self, session_id: str) -> str:
+        """What the agent is told with its next prompt: files that were put back since its last turn."""
+        if self.store is None:
+            return ""
+        try:
+            return await asyncio.to_thread(rewind_note, self.store, session_id, self._roots)
+        except (LocalMistake, OSError) as error:
+            self._tell(f"can't tell whether files were put back: {error}")
+            return ""
 
     async def begun(self) -> None:
         """Until the look before the turn is in the store, so that the one after it can end the turn."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
 from dragoman_app.apps.folder_memory import BlamedLine, FolderMemory, look_now, open_store, read_text, root_of
+from dragoman_app.cli.agent_trace import trace_record
 from dragoman_local.workspace.tree_store import TreeStore
 
 WHO_WIDTH = 30
@@ -30,10 +31,13 @@ class LineStory(Struct, frozen=True, kw_only=True):
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
     _, file, lines, whole = _lines(args)
-    if args.json:
+    if args.json or args.format == "json":
         say_json({"file": file, "lines": lines})
-        return 0
-    (_show_porcelain if args.porcelain else _show)(file, lines, read_text(Path(whole)))
+    elif args.format == "agent-trace":
+        say_json(trace_record(whole, lines), indent=2)
+    else:
+        is_porcelain = args.porcelain or args.format == "porcelain"
+        (_show_porcelain if is_porcelain else _show)(file, lines, read_text(Path(whole)))
     return 0
 
 

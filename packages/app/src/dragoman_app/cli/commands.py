@@ -208,6 +208,7 @@ examples:
   dragoman blame src/app.py                    every line: the agent and turn, a person, or unknown
   dragoman blame src/app.py:12,20              only these lines
   dragoman blame src/app.py --json             with prompts, tool calls and approvals
+  dragoman blame src/app.py --format agent-trace    the open Agent Trace record, version 0.1
 
 A line that was only moved or formatted stays its author's. What nobody saw being written is `unknown`.
 `dragoman help memory` says how this is known, and what is kept.
@@ -245,6 +246,48 @@ turn 2 and you had left. Files that a person changed since are not put back with
 ignored files stay as they are. Neither the index nor a branch of git is touched.
 
 exit status: 0 done, or shown · 1 refused, or not all could be put back · 2 wrong command line
+""",
+    ),
+    CommandRow(
+        name="fork",
+        group="talk to agents",
+        help="go on from any turn, in a git worktree of its own",
+        description="Go on from any turn of a session in a folder of its own, with any agent.",
+        run="dragoman_app.cli.fork:run",
+        options="recordings",
+        examples="""\
+examples:
+  dragoman fork                                the last session here, after its last turn
+  dragoman fork --turn 2 --agent codex         as after turn 2, for another agent
+  dragoman fork SESSION --turn 2 --worktree ../try-again --prompt "Try it without a cache"
+  dragoman fork --turn 2 --dry-run             shows where, and which files would be left out
+
+The files are as they were after that turn, in a new git worktree on a new branch, or outside git in a new
+folder. Your checkout, your index and your other branches stay as they are. If the agent can fork its session
+and the turn is the last one, the agent does so. Otherwise the next prompt brings a brief of what was said.
+
+exit status: 0 made, or shown · 1 refused, and nothing was made · 2 wrong command line · with --prompt, that
+of `dragoman run`
+""",
+    ),
+    CommandRow(
+        name="attest",
+        group="talk to agents",
+        help="who wrote the lines that a commit adds: agents, commands or people",
+        description="Say who wrote the lines that commits add, in which turns, and what was checked there.",
+        run="dragoman_app.cli.attest:run",
+        options="recordings",
+        examples="""\
+examples:
+  dragoman attest                              the last commit
+  dragoman attest main..HEAD --format json     all that a branch adds, for programs
+  dragoman attest --format trailer             lines for a commit message
+  dragoman attest HEAD~1 --format note --write    keep it in git, as a note of that commit
+
+Told are the share of agents, commands, people and unknown lines; sessions, turns and models; how many
+approvals people gave; tests and reviews that ran. Prompts are told with --prompts alone.
+
+exit status: 0 told · 1 nothing is known, or no such commit · 2 wrong command line
 """,
     ),
     CommandRow(

@@ -12,7 +12,10 @@ from msgspec import Struct, field
 
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
-from dragoman_app.apps.folder_memory import open_store
+from dragoman_app.apps.folder_memory import open_store, session_turns
+from dragoman_app.cli.fork import copy_conversation
+from dragoman_local.journal import open_journal
+from dragoman_local.journal.history import history_path, new_stream
 from dragoman_local.workspace.rewind import RewindFailure, RewindPlan, RewindStep, plan_rewind
 from dragoman_local.workspace.tree_store import TreeStore, Turn
 
@@ -32,12 +35,16 @@ class RewindReport(Struct, kw_only=True):
     left: list[str] = field(default_factory=list)
     """Files that are different, and stay as they are: secret, ignored or too large to be kept."""
     failures: list[RewindFailure] = field(default_factory=list)
+    conversation: str | None = None
+    """The session that ends where the files are now, if one was asked for."""
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
     if args.undo == (args.to is not None):
         raise UsageMistake("say where to go back to", "use --to TURN, or --undo for the last rewind")
+    if args.conversation and args.undo:
+        raise UsageMistake("--undo is for files alone", "leave --conversation out")
     if args.to is not None and args.to < 1:
         raise UsageMistake("turns are counted from 1", "`--to 1` is the state before the first turn")
     folder = os.path.realpath(args.folder or ".")
@@ -64,30 +71,29 @@ async def _rewind(store: TreeStore, turns: list[Turn], args: argparse.Namespace)
             if not args.force:
                 _refuse(store, plans)
             for plan in plans:
-                report.failures += await plan.carry_out(report.session, is_undo=args.undo)
+                report.failures += await plan.carry_out(
+                    report.session, is_undo=args.undo, title=f"before turn {args.to} of {report.session}"
+                )
             report.done = True
+    if args.conversation and report.done and report.turn is not None and report.turn > 1:
+        report.conversation = await _rewind_conversation(store, turns[0], report.turn - 1)
     return report
+
+
+async def _rewind_conversation(store: TreeStore, turn: Turn, number: int) -> str | None:
+    """What was said until a turn, as a session of its own: agents can't unsay what was said in theirs."""
+    last = next((own for own in store.turns(session=turn.session) if own.number == number), None)
+    if last is None:
+        return None
+    stream, root = new_stream(), next(root for root in store.roots() if last in store.turns(root))
+    async with open_journal(history_path()) as journal:
+        await copy_conversation(journal, last, stream, root)
+    return stream
 
 
 def _turns(store: TreeStore, session: str | None, number: int, folder: str) -> list[Turn]:
     """The turn before which the folder is to be, once for each of its folders."""
-    turns = [turn for turn in store.turns() if turn.kind == "turn"]
-    if session is None:
-        here = [turn for turn in store.turns(folder) if turn.kind == "turn"]
-        if not here:
-            raise CommandFailed(
-                f"no turn is remembered in {folder}", "name the session, or its folder with --folder"
-            )
-        session = here[-1].session
-    own = [turn for turn in turns if session in (turn.session, turn.stream)]
-    own = own or [
-        turn for turn in turns if turn.session.startswith(session) or turn.stream.startswith(session)
-    ]
-    if len({turn.session for turn in own}) != 1:
-        raise CommandFailed(
-            f"{'several sessions are' if own else 'no session is'} remembered as {session!r}",
-            "`dragoman sessions` lists them",
-        )
+    own = session_turns(store, session, folder)
     found = [turn for turn in own if turn.number == number and turn.first is not None]
     if not found:
         raise CommandFailed(
@@ -149,5 +155,7 @@ def _show(report: RewindReport, *, is_undo: bool) -> None:
         say(sanitize_line(f"left as it is, because its content is not kept: {path}"), file=sys.stderr)
     for failure in report.failures:
         say(sanitize_line(f"not put back: {failure.path}: {failure.why}"), file=sys.stderr)
+    if report.conversation is not None:
+        say(f'Go on from there with: dragoman run --session {report.conversation} --continue-with AGENT "…"')
     if report.done and not is_undo:
         say("`dragoman rewind --undo` takes this back.")

@@ -183,7 +183,7 @@ def _revert(difference: PathDifference) -> None:
             f"{difference.full_path!r} cannot be put back: {error.strerror or error}"
         ) from error
     try:
-        _put(os.path.basename(path), folder, before, content)
+        put_entry(os.path.basename(path), folder, before, content)
     except OSError as error:
         raise RevertRefused(f"{difference.full_path!r} cannot be put back: {error.strerror}") from error
     finally:
@@ -226,7 +226,7 @@ def _revert_hunks(difference: PathDifference, hunks: Collection[int]) -> None:
             f"{difference.full_path!r} cannot be put back: {error.strerror or error}"
         ) from error
     try:
-        _put(os.path.basename(path), folder, difference.after, without_hunks(old, new, hunks))
+        put_entry(os.path.basename(path), folder, difference.after, without_hunks(old, new, hunks))
     except OSError as error:
         raise RevertRefused(f"{difference.full_path!r} cannot be put back: {error.strerror}") from error
     finally:
@@ -239,11 +239,21 @@ def _is_same(now: SnapshotEntry | None, then: SnapshotEntry | None) -> bool:
     return (now.kind, now.digest) == (then.kind, then.digest)
 
 
-def _put(name: str, folder: int, before: SnapshotEntry | None, content: bytes) -> None:
+_TEMPORARY = (".dragoman-", ".tmp")
+
+
+def is_temporary(path: str) -> bool:
+    """Whether a file is one of ours that a process left which was killed while it put something back."""
+    name = os.path.basename(path)
+    return name.startswith(_TEMPORARY[0]) and name.endswith(_TEMPORARY[1])
+
+
+def put_entry(name: str, folder: int, before: SnapshotEntry | None, content: bytes) -> None:
+    """Have in an open folder what was there before, in one step; with None, nothing."""
     if before is None:
         os.unlink(name, dir_fd=folder)
         return
-    temporary = f".dragoman-{secrets.token_hex(8)}.tmp"
+    temporary = f"{_TEMPORARY[0]}{secrets.token_hex(8)}{_TEMPORARY[1]}"
     try:
         if before.kind == "link":
             os.symlink(os.fsdecode(content), temporary, dir_fd=folder)

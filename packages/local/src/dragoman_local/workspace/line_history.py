@@ -10,19 +10,24 @@ or a turn's, it is the person's.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from typing import NamedTuple
 
+from dragoman_local.workspace.change_set import is_temporary
+from dragoman_local.workspace.folder_line import folder_line
 from dragoman_local.workspace.line_match import (
+    ISLAND,
     RemovedLines,
     Run,
     islands,
+    letters,
     make_run,
     same_lines,
     sliding_pairs,
 )
 from dragoman_local.workspace.merge import CommonRun
+from dragoman_local.workspace.snapshot_entries import content_digest
 from dragoman_local.workspace.text import lines_of
 from dragoman_local.workspace.tree_store import Change, Look, TreeStore, Turn
 
@@ -54,6 +59,9 @@ ChooseTurn = Callable[[Sequence[Turn], Change, str], Turn | None]
 MOST_VERSIONS = 30
 """Earlier texts of a file that may come back with something new, as with another branch."""
 
+LEAST_MOVED = 2
+"""Letters of a line that may be one that was elsewhere; lines of fewer are everywhere."""
+
 RETURNED_PART = 0.9
 """As much is there again of what was gone of an earlier text, if that has come back."""
 
@@ -82,6 +90,15 @@ class _Edit(NamedTuple):
     added_runs: list[Run]
     owners: Sequence[Turn] | Origin
     """The turns that were at work, or who else was."""
+    kept: Sequence[CommonRun]
+    """What is there as it was."""
+
+    def lost(self) -> Iterator[tuple[str, Origin]]:
+        """Lines that are not there any more."""
+        kept = {place for run in self.kept for place in range(run.left, run.left + run.length)}
+        for place, line in enumerate(self.old.lines):
+            if place not in kept:
+                yield line, self.old.origins[place]
 
 
 class LineHistory:
@@ -96,9 +113,8 @@ class LineHistory:
     ) -> None:
         self._store = store
         self._choose = choose
-        self._looks: Sequence[Look] = store.looks(root)
-        self._changes: Mapping[int, Mapping[str, Change]] = store.changes(root)
-        self._turns = store.turns(root)
+        self.line = line = folder_line(store, root)
+        self._looks, self._changes, self._turns = line.looks, line.changes, line.turns
         self._others = [
             turn
             for other in store.roots()
@@ -114,21 +130,63 @@ class LineHistory:
     def origins_of(self, paths: Iterable[str]) -> dict[str, list[tuple[str, Origin]]]:
         """The same of several files."""
         wanted = set(paths)
+        files, _ = self._follow(wanted)
+        found = {path: files.get(path) for path in wanted}
+        return {
+            path: list(zip(file.lines, file.origins, strict=True)) for path, file in found.items() if file
+        }
+
+    def origins_in(self, texts: Mapping[str, bytes]) -> dict[str, list[Origin]]:
+        """Of each line of these texts, which files of these paths have, or had at some time. A text that no
+        look has found is told by the one that it has most lines of; what is not in that is unknown.
+        """
+        _, earlier = self._follow(set(texts))
+        found: dict[str, list[Origin]] = {}
+        for path, data in texts.items():
+            versions = earlier.get(path, {})
+            lines = _plain_lines(data)
+            known = versions.get(content_digest(data))
+            origins: list[Origin] = [UNKNOWN] * len(lines)
+            best = 0
+            for version in [known] if known else list(versions.values())[: -MOST_VERSIONS - 1 : -1]:
+                runs = same_lines(version.lines, lines)
+                length = sum(run.length for run in runs)
+                if length > best:
+                    best, origins = length, [UNKNOWN] * len(lines)
+                    for run in runs:
+                        own = version.origins[run.left : run.left + run.length]
+                        origins[run.right : run.right + run.length] = own
+            found[path] = origins
+        return found
+
+    def has_found(self, path: str, digest: str) -> bool:
+        """Whether some look found this content at this path."""
+        entries = (changes[path].entry for changes in self._changes.values() if path in changes)
+        return any(entry is not None and entry.digest == digest for entry in entries)
+
+    def _follow(self, wanted: set[str]) -> tuple[dict[str, _File | None], dict[str, dict[str, _File]]]:
+        """The files at the last look, and all texts by path and digest: what comes back is as it was."""
         needed = self._closure(wanted)
         files: dict[str, _File | None] = {}
-        earlier: dict[str, dict[str, _File]] = {}  # by path and digest: what comes back is as it was
+        earlier: dict[str, dict[str, _File]] = {}
         removed: RemovedLines[Origin] = RemovedLines()
         removed_count, last = 0, None
         for look in self._looks:
-            changes = self._changes.get(look.id, {})
-            edits = [
-                self._edit(change, files, earlier.get(path, {}), last, look, removed)
+            changes = {
+                path: change for path, change in self._changes.get(look.id, {}).items() if path in needed
+            }
+            gone = {
+                path: file for path in changes if changes[path].entry is None and (file := files.get(path))
+            }
+            found = [
+                self._edit(change, files, gone, earlier.get(path, {}), last, look, removed)
                 for path, change in sorted(changes.items())
-                if path in needed
             ]
-            for edit in filter(None, edits):
+            edits = [edit for edit in found if edit is not None]
+            for edit in edits:
                 self._find_moved(edit, removed)
-            for edit in filter(None, edits):
+            _keep_moved(edits)
+            for edit in edits:
                 file = self._finish(edit)
                 files[edit.change.path] = file
                 if edit.change.entry is not None:
@@ -140,10 +198,7 @@ class LineHistory:
             if removed_count > MOST_EARLIER:
                 removed, removed_count = RemovedLines(), 0
             last = look
-        found = {path: files.get(path) for path in wanted}
-        return {
-            path: list(zip(file.lines, file.origins, strict=True)) for path, file in found.items() if file
-        }
+        return files, earlier
 
     def side_by_side(self) -> list[Turn]:
         """Turns that ran at the same time as another one: of these, what they were at work on tells."""
@@ -157,16 +212,30 @@ class LineHistory:
     def changed_by_others(self, since: int) -> set[str]:
         """Files that were changed after a look by somebody else than a turn, or nobody knows by whom."""
         found: set[str] = set()
-        for last, look in pairwise(self._looks):
-            if look.id > since:
+        contents: dict[str, set[str]] = {}  # that a rewind may have put back
+        for last, look in pairwise((None, *self._looks)):
+            assert look is not None
+            changes = self._changes.get(look.id, {})
+            if last is not None and look.id > since:
                 turns = self._turns_between(last, look)
-                changes = self._changes.get(look.id, {})
+                torn = [turn for turn in turns if turn.is_torn and turn.last == look.id]
                 if not any(turn.kind != "turn" for turn in turns):
                     found |= {
                         path
                         for path, change in changes.items()
                         if not change.is_sure or isinstance(self._owners(change, last, look), Origin)
                     }
+                elif torn:  # it was killed, and somebody may have worked after it
+                    found |= {
+                        path
+                        for path, change in changes.items()
+                        if change.entry is not None
+                        and change.entry.digest not in contents.get(path, ())
+                        and not is_temporary(path)
+                    }
+            for path, change in changes.items():
+                if change.entry is not None:
+                    contents.setdefault(path, set()).add(change.entry.digest)
         return found
 
     def _closure(self, wanted: set[str]) -> set[str]:
@@ -182,6 +251,7 @@ class LineHistory:
         self,
         change: Change,
         files: dict[str, _File | None],
+        gone: Mapping[str, _File],
         earlier: Mapping[str, _File],
         last: Look | None,
         look: Look,
@@ -204,6 +274,8 @@ class LineHistory:
         if new is None:
             files[path] = None
             return None
+        if old is None and new:
+            before = _renamed(gone.values(), new) or before
         runs = same_lines(before.lines, new)
         origins: list[Origin | None] = [None] * len(new)
         doubtful = islands(runs, before.lines, new) if isinstance(owners, Origin) else ()
@@ -214,8 +286,8 @@ class LineHistory:
                 known_origins = [_weakest([PERSON, origin]) for origin in known_origins]
             origins[run.right : run.right + run.length] = known_origins
         versions = [known] if known else list(earlier.values())[: -MOST_VERSIONS - 1 : -1]
-        if isinstance(owners, Origin) or known:
-            _take_returned(versions, before, new, origins, is_turn=not isinstance(owners, Origin))
+        is_turn = not isinstance(owners, Origin)
+        _take_returned(versions, before, new, origins, is_turn=is_turn)
         added_runs: list[Run] = []
         at_left = at_right = 0
         for gap, run in enumerate((*runs, CommonRun(len(before.lines), len(new), 0))):
@@ -224,8 +296,10 @@ class LineHistory:
                 removed.add(lost, before.origins[at_left : run.left])
             if run.right > at_right:
                 added_runs.append(make_run(path, gap, at_right, new[at_right : run.right]))
+                if is_turn and run.left > at_left:
+                    _keep_indented(before, at_left, run.left, new, at_right, run.right, origins)
             at_left, at_right = run.left + run.length, run.right + run.length
-        return _Edit(change, before, new, origins, added_runs, owners)
+        return _Edit(change, before, new, origins, added_runs, owners, runs)
 
     def _lines(self, change: Change) -> list[str] | None:
         """None if the content is no text, or is not kept."""
@@ -238,8 +312,7 @@ class LineHistory:
             return None
         if b"\0" in data:
             return None
-        # That a last line gets its end changes no line.
-        return [line.removesuffix("\n") for line in lines_of(data.decode("utf-8", "surrogateescape"))]
+        return _plain_lines(data)
 
     def _find_moved(self, edit: _Edit, removed: RemovedLines[Origin]) -> None:
         is_turn = not isinstance(edit.owners, Origin)
@@ -302,6 +375,12 @@ MOST_FILES = 3000
 """Files that are followed together; of more, each is followed alone, and what moved between them is lost."""
 
 
+def _plain_lines(data: bytes) -> list[str]:
+    """How lines end, and whether a mark stands before the first one, changes no line."""
+    text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    return [line.removesuffix("\n").removesuffix("\r") for line in lines_of(text)]
+
+
 def _covers(turn: Turn, last: Look, look: Look) -> bool:
     """Whether a turn ran, or may have run, between two looks."""
     if turn.first is None:  # nobody knows when it began
@@ -323,12 +402,63 @@ def _take_returned(
             continue
         gone = Counter(version.lines) - before
         del gone[""]
-        if not gone or (gone & missing).total() < RETURNED_PART * gone.total():
+        back = gone & missing
+        if not gone or back.total() < RETURNED_PART * gone.total():
+            continue
+        if is_turn and version.lines != new and letters("".join(back)) < ISLAND:
             continue
         for run in same_lines(version.lines, new):
             for left, right in zip(count(run.left), range(run.right, run.right + run.length)):
                 if origins[right] is None and not (is_turn and version.origins[left].turn):
                     origins[right] = version.origins[left]
+
+
+def _renamed(gone: Iterable[_File], new: Sequence[str]) -> _File | None:
+    """Of files that are gone, the one that a new file was: of their lines, half are the same at least."""
+    known = Counter(line.strip() for line in new)
+
+    def common(file: _File) -> int:
+        return (known & Counter(line.strip() for line in file.lines)).total()
+
+    best = max(gone, key=common, default=None)
+    return best if best is not None and 2 * common(best) >= min(len(new), len(best.lines)) else None
+
+
+def _keep_indented(
+    old: _File,
+    left: int,
+    left_end: int,
+    new: Sequence[str],
+    right: int,
+    end: int,
+    origins: list[Origin | None],
+) -> None:
+    """What a turn only moved to the right or left, in its place, is its author's, however short it is."""
+    texts = [line.split() for line in old.lines[left:left_end]], [line.split() for line in new[right:end]]
+    for run in same_lines(*([" ".join(words) for words in text] for text in texts)):
+        for step in range(run.length):
+            if origins[right + run.right + step] is None and texts[1][run.right + step]:
+                origins[right + run.right + step] = old.origins[left + run.left + step]
+
+
+def _keep_moved(edits: Sequence[_Edit]) -> None:
+    """A short line that is gone in one place and new in another, once each, was moved. Where that was done
+    in a turn and the line was no turn's, it still is not.
+    """
+    removed: dict[str, list[Origin]] = {}
+    added: dict[str, list[tuple[_Edit, int]]] = {}
+    for edit in edits:
+        for line, origin in edit.lost():
+            removed.setdefault(line.strip(), []).append(origin)
+        if not isinstance(edit.owners, Origin):
+            for number, line in enumerate(edit.new):
+                if edit.origins[number] is None and letters(line) >= LEAST_MOVED:
+                    added.setdefault(line.strip(), []).append((edit, number))
+    for text, places in added.items():
+        sources = removed.get(text, ())
+        if len(sources) == len(places) == 1 and sources[0].turn is None:
+            edit, number = places[0]
+            edit.origins[number] = sources[0]
 
 
 def _weakest(origins: Sequence[Origin]) -> Origin:

@@ -7,6 +7,7 @@ too large. Nothing of git is touched: neither its index nor a ref, nor anything 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from typing import Literal
 
@@ -17,7 +18,7 @@ from dragoman_local.workspace.folder_snapshot import is_secret_name
 from dragoman_local.workspace.line_history import LineHistory
 from dragoman_local.workspace.snapshot_entries import SnapshotEntry
 from dragoman_local.workspace.snapshots import FileChange, Snapshot, take_snapshot
-from dragoman_local.workspace.tree_store import TreeStore
+from dragoman_local.workspace.tree_store import TreeStore, Turn
 
 
 class RewindStep(Struct, frozen=True, kw_only=True):
@@ -68,9 +69,12 @@ class RewindPlan:
         path = change.path.removeprefix(f"{self.root}/")
         return RewindStep(path=path, act=_ACTS[change.kind], is_persons=path in persons)
 
-    async def carry_out(self, session: str, *, is_undo: bool) -> list[RewindFailure]:
-        """Put all files back, between two looks of the store; what could not be."""
-        turn = self._store.begin_turn(session, [self.root], kind="undo" if is_undo else "rewind")
+    async def carry_out(self, session: str, *, is_undo: bool, title: str = "") -> list[RewindFailure]:
+        """Put all files back, between two looks of the store; what could not be. `title` says where to, for
+        agents that are told of it.
+        """
+        kind = "undo" if is_undo else "rewind"
+        turn = self._store.begin_turn(session, [self.root], kind=kind, prompt=title)
         await self._now.record(turn, "begin")
         failures: list[RewindFailure] = []
         for change in self._files:
@@ -110,3 +114,38 @@ async def plan_rewind(store: TreeStore, root: str, look: int) -> RewindPlan:
             wanted[path] = there[path]
     persons = LineHistory(store, root).changed_by_others(look)
     return RewindPlan(store, now, now.changes_since(wanted), persons=persons, left=left)
+
+
+NAMED = 20
+"""Files that an agent is told of by name."""
+
+
+def rewind_note(store: TreeStore, session: str, roots: Collection[str]) -> str:
+    """What an agent must be told with its next prompt: that files of its folders were put back since its last
+    turn. Empty if none were, or all of that was taken back.
+    """
+    parts: list[str] = []
+    for root in map(os.path.realpath, roots):
+        since: list[Turn] = []
+        is_known = False
+        for turn in store.turns(root):
+            if turn.kind == "turn":
+                is_known, since = (
+                    is_known or turn.session == session,
+                    [] if turn.session == session else since,
+                )
+            elif turn.kind == "rewind":
+                since.append(turn)
+            elif since:
+                since.pop()
+        looks = {turn.last for turn in since}
+        changes = store.changes(root) if is_known and looks else {}
+        paths = sorted({path for look, own in changes.items() if look in looks for path in own})
+        if paths:
+            more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+            title = since[-1].prompt or "an earlier state"
+            parts.append(f"{root}: back to {title}. Changed: {', '.join(paths[:NAMED])}{more}.")
+    return f"{NOTE} {' '.join(parts)} Read these files again before you change them." if parts else ""
+
+
+NOTE = "The user has put files back since your last turn. This is a note of the program that connects you."

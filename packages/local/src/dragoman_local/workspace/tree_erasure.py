@@ -16,6 +16,7 @@ _FORGET_FOLDER = (
     "delete from changes where look in (select id from looks where folder = ?)",
     "delete from looks where folder = ?",
     "delete from files where folder = ?",
+    "delete from forks where root = (select root from folders where id = ?)",
     "delete from folders where id = ?",
 )
 

@@ -66,6 +66,9 @@ create table if not exists spans (
     turn integer not null, folder integer not null, first integer, last integer, is_torn integer not null,
     primary key (turn, folder)
 ) without rowid;
+create table if not exists forks (
+    root text primary key, source text not null, look integer not null, first integer not null
+) without rowid;
 """
 
 
@@ -115,6 +118,16 @@ class Turn(NamedTuple):
     """The look after it; None while it runs."""
     is_torn: int
     """Whether its process died: the last look came at some time after its end."""
+
+
+class Fork(NamedTuple):
+    """A folder that was made as another one was."""
+
+    source: str
+    look: int
+    """The look at the source that it was made of."""
+    first: int
+    """The first look at the fork."""
 
 
 class _Files(NamedTuple):
@@ -358,6 +371,19 @@ class TreeStore:
     def roots(self) -> list[str]:
         with self._reading() as connection:
             return [row[0] for row in connection.execute("select root from folders")]
+
+    def record_fork(self, root: str, fork: Fork) -> None:
+        """What a folder was made of: who wrote its lines is known from there."""
+        with self._writing() as connection:
+            connection.execute("insert or replace into forks values (?, ?, ?, ?)", (root, *fork))
+
+    def fork_of(self, root: str) -> Fork | None:
+        """What a folder was made of; None if it is no fork."""
+        with self._reading() as connection:
+            row = connection.execute(
+                "select source, look, first from forks where root = ?", (root,)
+            ).fetchone()
+            return None if row is None else Fork._make(row)
 
     # Turns.
 

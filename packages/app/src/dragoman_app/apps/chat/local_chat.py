@@ -192,6 +192,10 @@ class LocalChat:
         self.session.late.clear()  # the listener heard them when they came
         brief = [] if self.brief is None else [v1.TextContent(text=self.brief.text)]
         prompt = "\n".join(block.text for block in blocks if isinstance(block, v1.TextContent))
+        note = "" if self._look.memory is None else await self._look.memory.note(self.session.id)
+        if note:
+            self._note(f"The agent is told: {note}")
+            brief.append(v1.TextContent(text=note))
         await self._look.begin_turn(self.session.id, agent=self.agent, prompt=prompt)
         try:
             result = await self.session.prompt(*brief, *blocks, keep_text=False)

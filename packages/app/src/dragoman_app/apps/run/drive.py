@@ -224,10 +224,14 @@ class RunDriver:
                 there = look_before_there(agent.call, session.id, self._reporter)
                 looking, start = asyncio.create_task(there, name="snapshot"), None
             await wait_for_look(looking, start)
+            note = await memory.note(session.id)
             await memory.begin(
                 session.id, looking, agent=self._plan.target.agent.name, prompt=self._plan.prompt
             )
             past = [] if self._brief is None else [v1.TextContent(text=self._brief.text)]
+            if note:
+                self._reporter.note(f"the agent is told: {note}")
+                past.append(v1.TextContent(text=note))
             content = [*past, v1.TextContent(text=self._plan.prompt), *blocks]
             try:
                 result = await call_with_login(agent, lambda: self._turn(session, content), login)

@@ -96,6 +96,9 @@ def add_blame(parser: Parser) -> None:
     forms = parser.add_mutually_exclusive_group()
     add_json(forms)
     forms.add_argument("--porcelain", action="store_true", help="as git's, for programs that read that")
+    forms.add_argument(
+        "--format", choices=("text", "json", "porcelain", "agent-trace"), help="agent-trace: its JSON record"
+    )
 
 
 def add_why(parser: Parser) -> None:
@@ -122,6 +125,34 @@ def add_rewind(parser: Parser) -> None:
     parser.add_argument("--folder", metavar="DIR", help="the folder of the session, if it is not this one")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
     parser.add_argument("--force", action="store_true", help="also over what a person wrote since")
+    parser.add_argument(
+        "--conversation", action="store_true", help="also record a session that ends there, to go on with"
+    )
+    _add_journal(parser, default=None)
+    add_json(parser)
+
+
+def add_attest(parser: Parser) -> None:
+    parser.add_argument(
+        "ref", metavar="REF", nargs="?", default="HEAD", help="a commit, or a range such as main..HEAD (HEAD)"
+    )
+    parser.add_argument("--format", choices=("text", "json", "trailer", "note"), default="text")
+    parser.add_argument("--write", action="store_true", help="with --format note: keep it as a note of git")
+    parser.add_argument("--prompts", action="store_true", help="also what the prompts said, without secrets")
+    parser.add_argument("--folder", metavar="DIR", help="a folder of the repository, if not this one")
+    _add_journal(parser, default=None)
+
+
+def add_fork(parser: Parser) -> None:
+    parser.add_argument(
+        "session", metavar="SESSION", nargs="?", help="an id, or a clear part of it; the last one here"
+    )
+    parser.add_argument("--turn", metavar="N", type=int, help="the state after this turn; the last one")
+    parser.add_argument("--agent", metavar="AGENT", help="who goes on, if not the same agent")
+    parser.add_argument("--worktree", metavar="DIR", help="where the fork goes; beside the folder")
+    parser.add_argument("--prompt", metavar="TEXT", default="", help="go on at once, with this prompt")
+    parser.add_argument("--folder", metavar="DIR", help="the folder of the session, if it is not this one")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be made, and make nothing")
     _add_journal(parser, default=None)
     add_json(parser)
 

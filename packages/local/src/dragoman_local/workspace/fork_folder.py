@@ -1,0 +1,171 @@
+"""A folder as it was at a look, made once more elsewhere: as a git work tree of its own, or as a plain copy.
+
+    plan = plan_fork(store, root, look, name="fork-3")
+    make_fork(store, plan)
+
+The repository gets the new work tree and its branch, and nothing else: the checkout, the index and all other
+refs stay as they are, no hook runs, and no program that the configuration names. So files are written as
+their commit holds them, without filters. Files whose content is not kept come from the commit if it has them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+
+from msgspec import Struct
+
+from dragoman.errors import LocalMistake
+from dragoman.system.git import GitCommand, ask_repository
+from dragoman.system.git_process import GitFailed, GitTimeout, git_program, run_git
+from dragoman_local.workspace.change_set import put_entry
+from dragoman_local.workspace.folder_snapshot import find_repository
+from dragoman_local.workspace.git_objects import GIT_SECONDS, ask_git, read_objects, tracked_files
+from dragoman_local.workspace.snapshot_entries import Kind, SnapshotEntry, content_digest, open_parent
+from dragoman_local.workspace.tree_store import TreeStore
+
+
+class ForkPlan(Struct, frozen=True, kw_only=True):
+    """What would be made."""
+
+    root: str
+    """The folder that is forked."""
+    look: int
+    place: str
+    """Where the new work tree, or the copy, will be."""
+    folder: str
+    """What stands for the root there: the root may be a folder within its work tree."""
+    branch: str = ""
+    """Empty outside git."""
+    base: str = ""
+    """The commit on which the branch begins."""
+    entries: Mapping[str, SnapshotEntry]
+    """By path in `place`, what is written from the store."""
+    tracked: Mapping[str, tuple[Kind, str]]
+    """By path in `place`, what is written from the commit: its kind and its object."""
+    left: Sequence[str] = ()
+    """Files that were there and will not be: secret, ignored or too large to be kept."""
+
+
+def plan_fork(store: TreeStore, root: str, look: int, *, place: str | None = None, name: str) -> ForkPlan:
+    """What it takes; changes nothing. `name` is for the branch, and for the place if none is given. Raises
+    `LocalMistake` where a fork cannot be made.
+    """
+    top = base = ""
+    if any(os.path.lexists(folder / ".git") for folder in (Path(root), *Path(root).parents)):
+        try:
+            top = find_repository(root, GIT_SECONDS).top
+            base = _base(root, store.time_of(look))
+        except (GitFailed, GitTimeout) as error:
+            raise LocalMistake(
+                f"no git worktree can be made of {root}: {str(error) or 'git did not answer'}"
+            ) from error
+    ground = top or root
+    own_name = next(
+        own_name
+        for own_name in (name if number == 1 else f"{name}-{number}" for number in count(1))
+        if (place is not None or not os.path.lexists(f"{ground}-{own_name}"))
+        and not (top and _is_branch(root, own_name))
+    )
+    own_place = os.path.realpath(place or f"{ground}-{own_name}")
+    _check_place(own_place, ground)
+    prefix = "" if root == ground else f"{os.path.relpath(root, ground)}/"
+    tree = store.tree(root, look)
+    missing = store.missing(entry.digest for entry in tree.values() if entry.is_kept)
+    entries = {path: entry for path, entry in tree.items() if entry.is_kept and entry.digest not in missing}
+    lost = {prefix + path for path in tree.keys() - entries.keys()}
+    tracked = {
+        path: item
+        for path, item in (tracked_files(root, base) if top else {}).items()
+        if path in lost or not path.startswith(prefix)
+    }
+    return ForkPlan(
+        root=root,
+        look=look,
+        place=own_place,
+        folder=os.path.join(own_place, prefix).rstrip("/"),
+        branch=own_name if top else "",
+        base=base,
+        entries={prefix + path: entry for path, entry in entries.items()},
+        tracked=tracked,
+        left=sorted(path.removeprefix(prefix) for path in lost - tracked.keys()),
+    )
+
+
+def make_fork(store: TreeStore, plan: ForkPlan) -> None:
+    """Make it. What cannot be made whole is taken away again."""
+    try:
+        if plan.branch:
+            words = ("worktree", "add", "--no-checkout", "-b", plan.branch, "--", plan.place, plan.base)
+            run_git(ask_repository(git_program(), words), cwd=plan.root, seconds=GIT_SECONDS)
+            run_git(_git_there("read-tree", plan.base), cwd=plan.place, seconds=GIT_SECONDS)
+        os.makedirs(plan.place, exist_ok=True)
+        for path, entry in plan.entries.items():
+            _write(plan.place, path, entry, store.content(entry.digest))
+        contents = read_objects(plan.root, [name for _, name in plan.tracked.values()])
+        for (path, (kind, _)), content in zip(plan.tracked.items(), contents, strict=True):
+            mode = {"file": 0o644, "program": 0o755, "link": None}[kind]
+            _write(
+                plan.place, path, SnapshotEntry(kind, content_digest(content), len(content), mode), content
+            )
+    except BaseException as error:
+        _take_away(plan)
+        if isinstance(error, GitFailed | GitTimeout | OSError):
+            raise LocalMistake(f"the fork could not be made in {plan.place}: {error}") from error
+        raise
+
+
+def _check_place(place: str, ground: str) -> None:
+    if os.path.lexists(place) and (not os.path.isdir(place) or os.listdir(place)):
+        raise LocalMistake(f"{place} exists already and is not an empty folder")
+    if f"{place}/".startswith(f"{ground}/") or f"{ground}/".startswith(f"{place}/"):
+        raise LocalMistake(f"{place} can't be a fork of {ground}: one of the two folders is in the other")
+
+
+def _base(root: str, time: float) -> str:
+    """The last commit that there was at a time; the latest one if all are younger."""
+    for words in (
+        ("rev-list", "-1", "--first-parent", f"--before={int(time) + 1}", "HEAD"),
+        ("rev-parse", "HEAD"),
+    ):
+        try:
+            if found := ask_git(root, *words).strip():
+                return found
+        except GitFailed:  # HEAD names a branch that is not there
+            break
+    raise GitFailed("there is no commit yet")
+
+
+def _is_branch(root: str, name: str) -> bool:
+    return bool(
+        ask_git(root, "for-each-ref", "--count=1", f"refs/heads/{name}", f"refs/heads/{name}/*").strip()
+    )
+
+
+def _git_there(*words: str) -> GitCommand:
+    """A command for the new work tree: variables that name another one or its index are not for it."""
+    command = ask_repository(git_program(), words)
+    others = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR")
+    return command._replace(env={name: value for name, value in command.env.items() if name not in others})
+
+
+def _write(place: str, path: str, entry: SnapshotEntry, content: bytes) -> None:
+    folder = open_parent(place, path, make=True)
+    try:
+        put_entry(os.path.basename(path), folder, entry, content)
+    finally:
+        os.close(folder)
+
+
+def _take_away(plan: ForkPlan) -> None:
+    shutil.rmtree(plan.place, ignore_errors=True)
+    if plan.branch:
+        forget = ("update-ref", "-d", f"refs/heads/{plan.branch}", plan.base)  # if it is as we made it
+        for words in (("worktree", "prune"), forget):
+            try:
+                ask_git(plan.root, *words)
+            except (GitFailed, GitTimeout):  # it was not made, or something else is wrong: that is told
+                pass
