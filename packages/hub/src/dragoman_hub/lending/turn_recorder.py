@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from dragoman.errors import DragomanError
 from dragoman_hub.lending.folder_turn import FolderLook, FolderTurn
@@ -19,6 +19,8 @@ from dragoman_local.workspace.tree_store import StaleLook, TreeStore
 
 log = logging.getLogger(__name__)
 
+_Work: TypeAlias = tuple[FolderTurn, Callable[[], None], asyncio.Future[Any]]
+
 
 class TurnRecorder:
     """All turns of one hub. What is to be written while a transaction lasts shares the next one."""
@@ -26,8 +28,8 @@ class TurnRecorder:
     def __init__(self, store: TreeStore | None) -> None:
         self.store = store
         """None if nothing is kept."""
-        self._works: list[tuple[Callable[[], None], asyncio.Future[Any]]] = []
-        self._writing: asyncio.Future[list[Any]] | None = None
+        self._works: list[_Work] = []
+        self._thread: asyncio.Future[list[Any]] | None = None
 
     async def open(self) -> None:
         """A store that cannot be read is left alone: turns are looked at without it."""
@@ -39,8 +41,8 @@ class TurnRecorder:
             self.store = None
 
     async def aclose(self) -> None:
-        if self._writing is not None:
-            await asyncio.wait([self._writing])
+        while self._thread is not None:
+            await asyncio.wait([self._thread])
         if self.store is not None:
             await asyncio.to_thread(self.store.close)
 
@@ -50,48 +52,44 @@ class TurnRecorder:
 
     async def begin(self, turn: FolderTurn) -> None:
         """The store knows of the turn before the agent does: if we are killed, its changes are nobody's."""
-        if turn.remembering is None and self.store is not None and turn.far_side is None:
-            turn.remembering = self._write(partial(_begin, self.store, turn))
-        if turn.remembering is not None:
+        if self.store is not None and turn.far_side is None:
+            if turn.remembering is None:
+                turn.remembering = self._write(turn, partial(_begin, self.store, turn, None))
             await asyncio.wait([turn.remembering])
-            if error := turn.remembering.result():
-                turn.number = None
-                log.warning("a turn in %s is not remembered: %s", turn.folder, error)
         turn.params = b""
 
     async def record(self, turn: FolderTurn, look: FolderLook | None, at: Literal["begin", "end"]) -> None:
         """Put a look into the store; at its end, the turn runs no more, even if nobody has looked. A turn
-        whose look comes first begins with it.
+        that the store does not know yet begins with its look.
         """
         if self.store is None or turn.far_side is not None:
             return
         if turn.remembering is None and at == "begin":
-            turn.remembering = self._write(partial(_begin, self.store, turn))
-        writing = self._write(partial(_record, self.store, turn, look, at))
+            writing = turn.remembering = self._write(turn, partial(_begin, self.store, turn, look))
+        else:
+            await self.begin(turn)
+            writing = self._write(turn, partial(_record, self.store, turn.number, look, at))
         await asyncio.wait([writing])
-        try:
-            if (error := writing.result()) is None:
-                return
-            if not isinstance(error, StaleLook) or not isinstance(look, Snapshot):
-                raise error
-            await look.record(turn.number, at)
-        except (DragomanError, OSError) as error:
-            log.warning("a turn in %s is not remembered: %s", turn.folder, error)
+        if isinstance(writing.result(), StaleLook) and isinstance(look, Snapshot):
+            try:
+                await look.record(turn.number, at)
+            except (DragomanError, OSError) as error:
+                log.warning("a turn in %s is not remembered: %s", turn.folder, error)
 
-    def _write(self, work: Callable[[], None]) -> asyncio.Future[Any]:
+    def _write(self, turn: FolderTurn, work: Callable[[], None]) -> asyncio.Future[Any]:
         """Done when this is in the store, or cannot be: its result is why."""
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[Any] = loop.create_future()
-        self._works.append((work, done))
-        if len(self._works) == 1 and self._writing is None:
+        writing: asyncio.Future[Any] = loop.create_future()
+        self._works.append((turn, work, writing))
+        if len(self._works) == 1 and self._thread is None:
             loop.call_soon(self._write_some)
-        return done
+        return writing
 
     def _write_some(self) -> None:
         works, self._works = self._works, []
         loop = asyncio.get_running_loop()
-        self._writing = loop.run_in_executor(None, self._write_together, [work for work, _ in works])
-        self._writing.add_done_callback(partial(self._on_written, [done for _, done in works]))
+        self._thread = loop.run_in_executor(None, self._write_together, [work for _, work, _ in works])
+        self._thread.add_done_callback(partial(self._on_written, works))
 
     def _write_together(self, works: Sequence[Callable[[], None]]) -> list[Any]:
         assert self.store is not None
@@ -102,15 +100,18 @@ class TurnRecorder:
             log.warning("the memory of turns could not be made smaller: %s", error)
         return errors
 
-    def _on_written(self, dones: Sequence[asyncio.Future[Any]], writing: asyncio.Future[list[Any]]) -> None:
-        self._writing = None
-        for done, error in zip(dones, writing.result(), strict=True):
-            done.set_result(error)
+    def _on_written(self, works: Sequence[_Work], thread: asyncio.Future[list[Any]]) -> None:
+        self._thread = None
+        for (turn, _, writing), error in zip(works, thread.result(), strict=True):
+            if error is not None and not isinstance(error, StaleLook):
+                log.warning("a turn in %s is not remembered: %s", turn.folder, error)
+                turn.number = None
+            writing.set_result(error)
         if self._works:
             self._write_some()
 
 
-def _begin(store: TreeStore, turn: FolderTurn) -> None:
+def _begin(store: TreeStore, turn: FolderTurn, look: FolderLook | None) -> None:
     turn.number = store.begin_turn(
         turn.session,
         [turn.root],
@@ -118,14 +119,14 @@ def _begin(store: TreeStore, turn: FolderTurn) -> None:
         agent=turn.agent,
         prompt=_prompt_text(turn.params),
     )
+    _record(store, turn.number, look, "begin")
 
 
-def _record(store: TreeStore, turn: FolderTurn, look: FolderLook | None, at: Literal["begin", "end"]) -> None:
-    if turn.number is not None:
-        if isinstance(look, Snapshot):
-            look.write_turn(turn.number, at)
-        elif at == "end":
-            store.end_turn(turn.number)
+def _record(store: TreeStore, number: int | None, look: FolderLook | None, at: str) -> None:
+    if number is not None and isinstance(look, Snapshot):
+        look.write_turn(number, at)
+    elif number is not None and at == "end":
+        store.end_turn(number)
 
 
 def _prompt_text(params: bytes) -> str:

@@ -212,7 +212,7 @@ class Snapshot:
             store.end_turn(turn)
             store.keep_within_budget()
 
-    def write_turn(self, turn: int, at: Literal["begin", "end"]) -> None:
+    def write_turn(self, turn: int, at: str) -> None:
         """`record` for whoever is in a transaction of the store: `StaleLook` is theirs to mend."""
         store = self._archive.store
         for ground, capture in zip(self._archive.grounds, self._captures, strict=True):

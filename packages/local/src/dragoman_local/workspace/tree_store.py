@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dragoman.errors import DragomanError, LocalMistake
+from dragoman.errors import LocalMistake
 from dragoman.system.files import CAREFUL
 from dragoman_local.secrets.search import redact
 from dragoman_local.workspace.packed_contents import TABLE, PackedContents
@@ -184,7 +184,7 @@ class TreeStore:
         try:
             with self._writing():
                 return [_unless_stale(work) for work in works]
-        except (DragomanError, OSError) as error:
+        except Exception as error:  # noqa: BLE001  # whoever waits is told
             return [error] if len(works) == 1 else [self.together([work])[0] for work in works]
 
     @contextmanager
