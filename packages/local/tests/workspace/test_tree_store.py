@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ import pytest
 from dragoman.errors import LocalMistake
 from dragoman_local.workspace.packed_contents import MOST_LINKS
 from dragoman_local.workspace.snapshot_entries import content_digest
-from dragoman_local.workspace.snapshots import take_snapshot
-from dragoman_local.workspace.tree_store import TreeStore, store_beside
+from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
+from dragoman_local.workspace.tree_store import StaleLook, TreeStore, store_beside
 from tests.workspace.remembered_folder import RememberedFolder
 from tests.workspace.turns import commit_all
 
@@ -174,6 +175,65 @@ async def test_a_killed_process_leaves_whole_looks_and_a_turn_that_is_torn(tmp_p
     assert len(list(tmp_path.glob("memory.db-open-*"))) == 1  # its own
     store.close()
     assert not list(tmp_path.glob("memory.db-open-*"))
+
+
+def commits(store: TreeStore) -> list[str]:
+    """Each commit from here on adds itself to this."""
+    store.roots()
+    assert store._connection is not None
+    found: list[str] = []
+    store._connection.set_trace_callback(lambda text: found.append(text) if text == "commit" else None)
+    return found
+
+
+async def test_what_is_done_together_is_one_commit_and_what_fails_is_undone_alone(tmp_path: Path) -> None:
+    root, store = str(tmp_path / "project"), TreeStore(str(tmp_path / "memory.db"))
+    os.mkdir(root)
+    found = commits(store)
+
+    def begin(name: str, snapshot: Snapshot) -> int:
+        turn = store.begin_turn(name, [root])
+        snapshot.write_turn(turn, "begin")
+        return turn
+
+    def fail() -> None:
+        store.begin_turn("three", [root])
+        raise LocalMistake("for a reason")
+
+    async with await take_snapshot([root], store=store) as first:
+        assert store.together([partial(begin, "one", first), partial(begin, "two", first)]) == [1, 2]
+        assert len(found) == 1
+        async with await take_snapshot([root], store=store) as second:
+            results = store.together([partial(begin, "two", second), fail, partial(begin, "four", second)])
+            assert len(found) == 3
+            assert str(results[1]) == "for a reason"
+            assert isinstance(store.together([partial(begin, "five", first.share())])[0], int)
+    turns = store.turns(root)
+    assert [(turn.session, turn.number) for turn in turns] == [
+        ("one", 1),
+        ("two", 1),
+        ("two", 2),
+        ("four", 1),
+        ("five", 1),
+    ]
+    assert {turn.first for turn in turns} == {look.id for look in store.looks(root)}
+    store.close()
+
+
+async def test_a_look_that_is_not_the_last_is_refused_alone(tmp_path: Path) -> None:
+    root, store = str(tmp_path / "project"), TreeStore(str(tmp_path / "memory.db"))
+    os.mkdir(root)
+    turns = [store.begin_turn(name, [root]) for name in ("one", "two")]
+    async with (
+        await take_snapshot([root], store=store) as early,
+        await take_snapshot([root], store=store) as late,
+    ):
+        works = [
+            partial(look.write_turn, turn, "begin") for look, turn in zip((late, early), turns, strict=True)
+        ]
+        assert [type(result) for result in store.together(works)] == [type(None), StaleLook]
+    assert [turn.first is None for turn in store.turns(root)] == [False, True]
+    store.close()
 
 
 def test_a_store_that_is_none_says_what_it_is(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ A store that cannot be used is told and not waited for: a turn is worth more tha
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
@@ -48,7 +49,11 @@ class TurnMemory:
             return
         try:
             self._turn = self.store.begin_turn(
-                session_id, self._roots, stream=self._stream, agent=agent, prompt=prompt
+                session_id,
+                map(os.path.realpath, self._roots),
+                stream=self._stream,
+                agent=agent,
+                prompt=prompt,
             )
         except (LocalMistake, OSError) as error:
             self._tell(f"{NOT_REMEMBERED}: {error}")

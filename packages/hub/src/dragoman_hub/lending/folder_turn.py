@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dragoman_hub.gate.real_paths import real_paths
 from dragoman_hub.lending.named_files import NamedFiles
@@ -72,8 +72,10 @@ class FolderTurn:
         """The look before it."""
         self.finishing: asyncio.Task[None] | None = None
         """The look after it."""
-        self.remembering: asyncio.Task[None] | None = None
-        """Tells the store of the turn."""
+        self.remembering: asyncio.Future[Any] | None = None
+        """Until the store knows of the turn."""
+        self.root, self.agent, self.params = cwd, "", b""
+        """What the store is to know of it: its folder without links, who works there, its prompt."""
         self.number: int | None = None
         """Its number in the store."""
         self.timer: asyncio.TimerHandle | None = None

@@ -171,10 +171,10 @@ class TurnChanges:
         base, look = self._base(turn.cwd), self._ask_for_look(turn)
         look.start.file_count = max(look.start.file_count, 0 if base is None else base.file_count)
         assert self._owner is not None
-        turn.remembering = self._owner.start(self._recorder.begin(turn, agent, params))
+        turn.root, turn.agent, turn.params = (folders or [turn.cwd])[0], agent, params
         turn.opening = self._owner.start(self._open(turn, last, look))
         await _wait_before_prompt(turn.opening, look.start)
-        await asyncio.wait([turn.remembering])
+        await self._recorder.begin(turn)
         look.start.begin()
         self._make_room()
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from dragoman_hub.lending.folder_turn import FolderTurn
+from dragoman_hub.lending.turn_recorder import TurnRecorder
 from dragoman_local.workspace.line_history import LineHistory, Origin
-from dragoman_local.workspace.tree_store import store_beside
+from dragoman_local.workspace.snapshots import take_snapshot
+from dragoman_local.workspace.tree_store import TreeStore, store_beside
 from tests.hub.lending.writer_stage import do, names, writer
 from tests.hub.sessions.stage import staged
 from tests.runtime.raw import until
@@ -66,3 +70,38 @@ async def test_a_store_that_cannot_be_used_costs_no_turn(project: Path, tmp_path
         session = await client.new(str(project))
         await do(client, session, "write a.txt")
         assert await names(client, session) == ["a.txt"]
+
+
+async def test_turns_that_begin_together_share_a_transaction(project: Path, tmp_path: Path) -> None:
+    store = TreeStore(str(tmp_path / "memory.db"))
+    recorder = TurnRecorder(store)
+    await recorder.open()
+    turns = [FolderTurn(f"s{number}", "1", str(project)) for number in range(5)]
+    commits: list[str] = []
+    async with await take_snapshot([str(project)], store=store) as look:
+        assert store._connection is not None
+        store._connection.set_trace_callback(lambda text: commits.append(text) if text == "commit" else None)
+        await asyncio.gather(*(recorder.record(turn, look, "begin") for turn in turns))
+        assert len(commits) == 1
+        await asyncio.gather(*(recorder.begin(turn) for turn in turns))
+        await asyncio.gather(*(recorder.record(turn, look, "end") for turn in turns))
+        assert len(commits) == 2
+    kept = store.turns(str(project))
+    assert [(turn.id, turn.session, turn.first, turn.last) for turn in kept] == [
+        (turn.number, turn.session, 1, 1) for turn in turns
+    ]
+    await recorder.aclose()
+
+
+async def test_a_look_that_another_process_has_overtaken_is_repeated(project: Path, tmp_path: Path) -> None:
+    store = TreeStore(str(tmp_path / "memory.db"))
+    recorder = TurnRecorder(store)
+    await recorder.open()
+    turn = FolderTurn("s", "1", str(project))
+    async with await take_snapshot([str(project)], store=store) as look:
+        (project / "new.txt").write_text("new")
+        async with await take_snapshot([str(project)], store=TreeStore(store.path)) as theirs:
+            await theirs.record(None, "now")
+        await recorder.record(turn, look, "begin")
+    assert [(kept.session, kept.first) for kept in store.turns(str(project))] == [("s", 1)]
+    await recorder.aclose()

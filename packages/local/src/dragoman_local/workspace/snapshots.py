@@ -212,6 +212,14 @@ class Snapshot:
             store.end_turn(turn)
             store.keep_within_budget()
 
+    def write_turn(self, turn: int, at: str) -> None:
+        """`record` for whoever is in a transaction of the store: `StaleLook` is theirs to mend."""
+        store = self._archive.store
+        for ground, capture in zip(self._archive.grounds, self._captures, strict=True):
+            store.record_look(ground.root, capture, turn=turn, at=at)
+        if at == "end":
+            store.end_turn(turn)
+
     async def begin_turn(self, turn: int) -> None:
         """Let a turn of the store begin with this look. It ends with the next comparison."""
         await self.record(turn, "begin")

@@ -18,10 +18,10 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dragoman.errors import LocalMistake
 from dragoman.system.files import CAREFUL
@@ -69,9 +69,19 @@ create table if not exists spans (
 create table if not exists forks (
     root text primary key, source text not null, look integer not null, first integer not null
 ) without rowid;
+create index if not exists folders_by_root on folders (root);
+create index if not exists looks_by_folder on looks (folder);
+create index if not exists turns_by_session on turns (session, kind, number);
+create index if not exists open_spans on spans (folder) where last is null;
 """
 
 
+_NEW_TURN = (
+    "insert into turns (session, kind, number, journal, stream, agent, prompt, time, mark) "
+    "select ?1, ?2, 1 + coalesce(max(number), 0), ?3, ?4, ?5, ?6, ?7, ?8 from turns "
+    "where session = ?1 and kind = ?2"
+)
+_NEW_SPAN = "insert into spans values (?, ?, null, null, 0)"
 _SET_END = {
     "begin": "update spans set first = ? where turn = ? and folder = ?",
     "end": "update spans set last = ? where turn = ? and folder = ?",
@@ -161,6 +171,10 @@ class TreeStore:
         self._contents = PackedContents()
         self._last_files: dict[int, tuple[tuple[int, float], _Files]] = {}
         """By folder, our last look and what it found."""
+        self._new_captures: list[Capture] = []
+        """Those whose looks are not committed yet."""
+        self._numbers: dict[tuple[str, str], int] = {}
+        """By table and name, for one transaction: other processes write, too."""
         self._marks = ProcessMarks(path)
 
     @property
@@ -176,17 +190,36 @@ class TreeStore:
                 self._connection = None
             self._marks.close()
 
+    def together(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
+        """What comes of each of these, in one transaction: a result, `StaleLook`, or why it failed. If the
+        transaction fails, each is tried alone.
+        """
+        try:
+            with self._writing():
+                return [_unless_stale(work) for work in works]
+        except Exception as error:  # noqa: BLE001  # whoever waits is told
+            return [error] if len(works) == 1 else [self.together([work])[0] for work in works]
+
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, and nobody writes between."""
+        """All or nothing, and nobody writes between. Within another one it is part of that."""
         with self._reading() as connection:
+            if connection.in_transaction:
+                yield connection
+                return
             connection.execute("begin immediate")
             try:
                 yield connection
                 connection.execute("commit")
             except BaseException:
                 connection.rollback()
+                self._last_files.clear()
+                for capture in self._new_captures:
+                    capture.look = None
                 raise
+            finally:
+                self._new_captures.clear()
+                self._numbers.clear()
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -259,13 +292,13 @@ class TreeStore:
         once. `StaleLook` if the folder's last look is younger than this one.
         """
         with self._writing() as connection:
-            folder = _number_of(connection, "folders", "root", root)
-            last = connection.execute(
-                "select id, time, is_whole from looks where folder = ? order by id desc limit 1", (folder,)
-            ).fetchone()
+            folder = self._number_of("folders", "root", root)
             if capture.look is not None:
                 self._set_end(connection, folder, capture.look, turn, at)
                 return capture.look
+            last = connection.execute(
+                "select id, time, is_whole from looks where folder = ? order by id desc limit 1", (folder,)
+            ).fetchone()
             if last is not None and last[1] > capture.began_at:
                 raise StaleLook
             known = self._known_files(connection, folder, None if last is None else last[:2])
@@ -279,34 +312,50 @@ class TreeStore:
                     (folder, capture.began_at, capture.is_complete),
                 )
                 look = int(cursor.lastrowid or 0)
-                connection.executemany(
+                _execute_many(
+                    connection,
                     "insert into changes values (?, ?, ?, ?, ?, ?, ?, ?)",
-                    ((look, *change) for change in changes),
+                    [(look, *change) for change in changes],
                 )
             self._update_files(connection, folder, known, capture)
             self._close_torn(connection, folder, look)
             self._set_end(connection, folder, look, turn, at)
-        capture.look = look
-        files = _Files({**capture.entries}, capture.records)  # snapshots may adopt entries of others
-        if capture.is_complete:
-            self._last_files[folder] = (look, capture.began_at), files
-        else:
-            self._last_files.pop(folder, None)
-        return look
+            capture.look = look
+            self._new_captures.append(capture)
+            files = _Files({**capture.entries}, capture.records)  # snapshots may adopt entries of others
+            if capture.is_complete:
+                self._last_files[folder] = (look, capture.began_at), files
+            else:
+                self._last_files.pop(folder, None)
+            return look
 
     def _set_end(
         self, connection: sqlite3.Connection, folder: int, look: int, turn: int | None, at: str
     ) -> None:
-        if turn is None:
-            return
-        connection.execute("insert or ignore into spans values (?, ?, null, null, 0)", (turn, folder))
-        connection.execute(_SET_END[at], (look, turn, folder))
+        if turn is not None and not connection.execute(_SET_END[at], (look, turn, folder)).rowcount:
+            connection.execute(_NEW_SPAN, (turn, folder))
+            connection.execute(_SET_END[at], (look, turn, folder))
+
+    def _number_of(self, table: str, column: str, name: str) -> int:
+        """The number that stands for a name; there are few of them. For whoever writes."""
+        number = self._numbers.get((table, name))
+        if number is None:
+            assert self._connection is not None
+            query = f"select id from {table} where {column} = ?"  # noqa: S608  # names of ours
+            row = self._connection.execute(query, (name,)).fetchone()
+            if row is None:
+                insert = f"insert into {table} ({column}) values (?)"  # noqa: S608
+                row = (self._connection.execute(insert, (name,)).lastrowid,)
+            number = self._numbers[table, name] = int(row[0])
+        return number
 
     def _known_files(
         self, connection: sqlite3.Connection, folder: int, last: tuple[int, float] | None
     ) -> _Files:
         """What the last look at a folder found; mostly it was ours."""
         at, files = self._last_files.get(folder, (None, None))
+        if last is None:
+            return _Files({}, {})
         if files is not None and at == last:
             return files
         rows = connection.execute(
@@ -319,15 +368,15 @@ class TreeStore:
         self, connection: sqlite3.Connection, folder: int, known: _Files, capture: Capture
     ) -> None:
         entries, records = known
-        rows = (
+        rows = [
             (folder, path, *_row_of(entry), capture.records.get(path))
             for path, entry in capture.entries.items()
             if entries.get(path) != entry or records.get(path) != capture.records.get(path)
-        )
-        connection.executemany("insert or replace into files values (?, ?, ?, ?, ?, ?, ?)", rows)
+        ]
+        _execute_many(connection, "insert or replace into files values (?, ?, ?, ?, ?, ?, ?)", rows)
         if capture.is_complete:
-            gone = ((folder, path) for path in entries.keys() - capture.entries.keys())
-            connection.executemany("delete from files where folder = ? and path = ?", gone)
+            gone = [(folder, path) for path in entries.keys() - capture.entries.keys()]
+            _execute_many(connection, "delete from files where folder = ? and path = ?", gone)
 
     def looks(self, root: str) -> list[Look]:
         with self._reading() as connection:
@@ -397,32 +446,15 @@ class TreeStore:
         agent: str = "",
         prompt: str = "",
     ) -> int:
-        """A turn begins, as the next of its session. Its looks name it."""
+        """A turn begins, as the next of its session, in folders without links. Its looks name it."""
+        text = redact(prompt)[:PROMPT_LENGTH]
         with self._writing() as connection:
-            number = connection.execute(
-                "select coalesce(max(number), 0) + 1 from turns where session = ? and kind = ?",
-                (session, kind),
-            ).fetchone()[0]
-            journal = _number_of(connection, "journals", "path", self.journal)
-            values = (
-                session,
-                number,
-                kind,
-                journal,
-                stream,
-                agent,
-                redact(prompt)[:PROMPT_LENGTH],
-                time.time(),
-            )
-            cursor = connection.execute(
-                "insert into turns (session, number, kind, journal, stream, agent, prompt, time, mark) "
-                "values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*values, self._marks.own()),
-            )
-            turn = int(cursor.lastrowid or 0)
-            for root in dict.fromkeys(map(os.path.realpath, roots)):
-                folder = _number_of(connection, "folders", "root", root)
-                connection.execute("insert into spans values (?, ?, null, null, 0)", (turn, folder))
+            journal = self._number_of("journals", "path", self.journal)
+            values = (session, kind, journal, stream, agent, text, time.time(), self._marks.own())
+            turn = int(connection.execute(_NEW_TURN, values).lastrowid or 0)
+            for root in dict.fromkeys(roots):
+                folder = self._number_of("folders", "root", root)
+                connection.execute(_NEW_SPAN, (turn, folder))
             return turn
 
     def end_turn(self, turn: int) -> None:
@@ -503,14 +535,17 @@ class TreeStore:
             connection.execute("pragma wal_checkpoint(truncate)")
 
 
-def _number_of(connection: sqlite3.Connection, table: str, column: str, name: str) -> int:
-    """The number that stands for a name; there are few of them."""
-    query = f"select id from {table} where {column} = ?"  # noqa: S608  # names of ours
-    row = connection.execute(query, (name,)).fetchone()
-    if row is None:
-        connection.execute(f"insert into {table} ({column}) values (?)", (name,))  # noqa: S608
-        row = connection.execute(query, (name,)).fetchone()
-    return int(row[0])
+def _unless_stale(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    except StaleLook as error:
+        return error
+
+
+def _execute_many(connection: sqlite3.Connection, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+    """Nothing for no rows: each statement lets other threads run, and then waits for its turn."""
+    if rows:
+        connection.executemany(statement, rows)
 
 
 def _changes(
