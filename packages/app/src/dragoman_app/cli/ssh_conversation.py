@@ -86,8 +86,10 @@ def _decider(args: argparse.Namespace) -> AccessDecider | None:
     if args.decide == "client":
         return None
     from dragoman_hub.remote.decider import AccessDecider
+    from dragoman_local.known.identity import identity_of_command
 
-    return AccessDecider(policy=args.policy, approve=args.approve, agent=args.command[0])
+    agent = identity_of_command(args.command, "")
+    return AccessDecider(policy=args.policy, approve=args.approve, agent=agent)
 
 
 async def _open_line(
