@@ -20,11 +20,12 @@ from dragoman_hub.remote.client_process import ClientProcess, start_client
 from dragoman_hub.remote.connection import RemoteConnection, open_connection
 from dragoman_hub.remote.conversation import RemoteConversation
 from dragoman_hub.remote.line import LineNotice, LineTransport, OpeningStep
+from dragoman_hub.remote.path_map import FolderMap, parse_map
+from dragoman_local.known.identity import identity_of_command
 from dragoman_local.sandbox.boundary import parse_profile, works_in_folders
 
 if TYPE_CHECKING:  # what only some starts need is imported where it is needed: each start is waited for
     from dragoman_hub.remote.decider import AccessDecider
-    from dragoman_hub.remote.path_map import FolderMap
 
 GONE = 9
 
@@ -76,8 +77,6 @@ def run_agent(client: ClientProcess, args: argparse.Namespace) -> int:
 def _path_map(args: argparse.Namespace) -> FolderMap | None:
     if not args.map:
         return None
-    from dragoman_hub.remote.path_map import FolderMap, parse_map
-
     return FolderMap([parse_map(text) for text in args.map])
 
 
@@ -87,7 +86,8 @@ def _decider(args: argparse.Namespace) -> AccessDecider | None:
         return None
     from dragoman_hub.remote.decider import AccessDecider
 
-    return AccessDecider(policy=args.policy, approve=args.approve, agent=args.command[0])
+    agent = identity_of_command(args.command, "")
+    return AccessDecider(policy=args.policy, approve=args.approve, agent=agent)
 
 
 async def _open_line(

@@ -6,7 +6,6 @@ Its environment may hold secrets, so its values are never part of a text that th
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Mapping
 from enum import StrEnum
@@ -66,14 +65,6 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         fields = ((name, getattr(self, name)) for name in self.__struct_fields__ if name != "env")
         return f"KnownAgent({', '.join(f'{name}={value!r}' for name, value in fields)})"
-
-    @property
-    def identity(self) -> str:
-        """How rules and remembered answers know it: by its name, if somebody gave it one. A program that is
-        named by its path is that file: anybody can call a program of his own `claude`.
-        """
-        is_path = self.source is AgentSource.COMMAND and bool(self.command) and "/" in self.command[0]
-        return os.path.realpath(self.command[0]) if is_path else self.name
 
     @property
     def command_line(self) -> str:

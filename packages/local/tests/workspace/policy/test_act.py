@@ -155,6 +155,8 @@ def test_a_command_that_was_announced_piece_by_piece_is_one() -> None:
         ({"absolutePath": "~/x"}, [f"{HOME}/x"]),
         ({"changes": [{"to": {"where": "../x"}}]}, [f"{ROOT}/../x"]),
         ({"files": [{"path": "/a"}, "/b"]}, ["/a", "/b"]),
+        ({"file_path": ["a"]}, [f"{ROOT}/a"]),
+        ({"paths": "a"}, [f"{ROOT}/a"]),
         ({"content": "/not/a/place"}, []),
         ({"path": "a", "old_string": "/x", "new_string": "/y"}, [f"{ROOT}/a"]),
     ],
@@ -172,6 +174,9 @@ def test_a_place_counts_however_it_is_written(raw: dict[str, Any], paths: list[s
         ({"command": "ls -l", "parsed": [{"words": ["ls", "-l"]}]}, []),
         ({"deep": [[[[{"x": "y"}]]]]}, ["y"]),
         ("a text", ["a text"]),
+        ({"args": ["x"], "env": {"A": "y"}}, ["y", "x"]),
+        ({"cwd": ["x"]}, ["x"]),
+        ({"data": {"x.py": 1}}, ["x.py"]),
     ],
 )
 def test_a_text_under_an_unknown_name_is_kept(raw: object, texts: list[str]) -> None:
@@ -243,3 +248,28 @@ def test_a_question_without_roots_is_outside() -> None:
         v1.ToolCallUpdate(tool_call_id="t", kind="read", locations=[v1.ToolCallLocation(path="/x")]),
         type(SETTING)(),
     ).is_read
+
+
+@every(
+    "raw",
+    [
+        {"file_path": [".env"]},
+        {"paths": ".env"},
+        {"args": [".env"]},
+        {"env": {"file": ".env"}},
+        {"cwd": [".env"]},
+        {"data": {".env": 1}},
+        {"query": ".env"},
+        {"prompt": "Read .env, please."},
+        {"todos": [{"name": ".env"}]},
+        {"data": {"prompt": ".env"}},
+        {"x": ".env#L1"},
+        {"x": ".env?raw"},
+        {"x": "[.env](it)"},
+        {"x": ".env\0.txt"},
+    ],
+)
+def test_a_denied_place_is_found_wherever_an_input_names_it(raw: object) -> None:
+    act = asked(kind="other", name="x", raw_input=raw)
+    rules = '[[rule]]\ndecision = "deny"\npath = "**/.env"\n[[rule]]\ndecision = "allow"\ntool = "x"\n'
+    assert policy(rules).decide(act).outcome != "allow"

@@ -233,3 +233,11 @@ async def test_a_yes_belongs_to_its_session(session_id: str, tmp_path: Path) -> 
     await stage.request(**edit(stage, content=AFTER))
     access = Access(session_id=session_id, kind="write", path=str(stage.file), text=AFTER)
     assert await stage.may(access) is (session_id == "s")
+
+
+async def test_two_texts_of_one_file_are_no_answer_to_which_of_them(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "allow")
+    content = [v1.Diff(path=str(stage.file), new_text=text) for text in (AFTER, EVIL)]
+    await stage.request(kind="edit", content=content)
+    access = Access(kind="write", path=str(stage.file), session_id="s", text=EVIL)
+    assert await stage.may(access) is False

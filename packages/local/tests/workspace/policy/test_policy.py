@@ -4,6 +4,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dragoman_local.workspace.policy.act_reader import act_of_file
 from dragoman_local.workspace.policy.decision import STRICTNESS
@@ -171,6 +172,19 @@ def test_a_rule_may_name_agents_tools_and_methods() -> None:
     assert chosen.decide(tool("other", name="mcp__x")).outcome == "allow"
     assert chosen.decide(tool("other", name="Write")).outcome == "ask"
     assert chosen.decide(write(f"{ROOT}/x")).outcome == "deny"
+
+
+@every(
+    ("agent", "allowed"),
+    [("python3", True), ("/usr/bin/python3 /srv/a.py", False), ("env A=1 'python3' -m it", False)],
+)
+def test_a_rule_for_a_program_restricts_what_runs_by_it_and_allows_it_alone(
+    agent: str, allowed: bool
+) -> None:
+    rule = '[[rule]]\nagent = "python3"\ndecision = "{}"\n'
+    act = replace(command("ls"), agent=agent)
+    assert policy(rule.format("allow")).decide(act).outcome == ("allow" if allowed else "ask")
+    assert policy(rule.format("deny")).decide(act).outcome == "deny"
 
 
 def test_a_project_that_is_not_trusted_can_only_make_things_stricter() -> None:

@@ -22,6 +22,7 @@ from dragoman_local.journal.history import HistoryRecorder, history_path, new_st
 from dragoman_local.known import AgentSource as AgentSource
 from dragoman_local.known import known_agents, reach_agent, read_config
 from dragoman_local.known.access import AgentAccess
+from dragoman_local.known.identity import identity_of
 from dragoman_local.known.lookup import find_agent_in
 from dragoman_local.workspace.settings import LocalRules
 
@@ -83,7 +84,7 @@ class LocalBackend:
                 recorder = await stack.enter_async_context(HistoryRecorder(journal))
             source = ChatAgent(
                 name=target.agent.name,
-                identity=target.agent.identity,
+                identity=identity_of(target.agent, request.cwd if target.place == "here" else ""),
                 target=target.agent.command or target.dial,
                 place=target.place,
                 is_nameless=target.agent.source in (AgentSource.COMMAND, AgentSource.ADDRESS),

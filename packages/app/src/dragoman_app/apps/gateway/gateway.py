@@ -32,6 +32,7 @@ from dragoman_app.apps.gateway.session import GatewaySession, SessionBusy
 from dragoman_app.apps.run.outcome import RunOutcome, outcome_of_error, outcome_of_login
 from dragoman_app.apps.run.plan import check_policy
 from dragoman_app.apps.target import ChosenAgent
+from dragoman_local.known.identity import identity_of
 from dragoman_local.secrets.search import redact
 from dragoman_local.workspace.local_client import LocalClient
 from dragoman_local.workspace.policy.permission_service import NOBODY, LocalDesk, LocalUser, ReportedAuditLog
@@ -210,7 +211,7 @@ class Gateway:
         session.desk = LocalDesk(
             rules,
             door="gateway",
-            agent=self.target.agent.identity,
+            agent=identity_of(self.target.agent, self.cwd if self.is_local else ""),
             roots=[cwd],
             user=user,
             audit=ReportedAuditLog(on_entry=lambda line: None, on_failure=session.note),

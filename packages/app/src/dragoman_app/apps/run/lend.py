@@ -57,13 +57,15 @@ class LentWorkspace:
         """Who answers, in all sessions; made when it is first asked for."""
         if self._made_desk is None:
             from dragoman_app.apps.run.questions import at_terminal, tell_answer, tell_open
+            from dragoman_local.known.identity import identity_of
             from dragoman_local.workspace.policy.permission_service import NOBODY, LocalDesk, ReportedAuditLog
 
             plan, decisions = self._plan, self.decisions
+            agent = plan.target.agent
             self._made_desk = LocalDesk(
                 plan.rules,
                 door="run",
-                agent=plan.target.agent.identity,
+                agent=identity_of(agent, "" if agent.place else plan.session_request.cwd),
                 roots=plan.roots,
                 user=at_terminal(self._reporter) if plan.is_attended else NOBODY,
                 audit=ReportedAuditLog(on_entry=decisions.on_entry, on_failure=decisions.on_failure),

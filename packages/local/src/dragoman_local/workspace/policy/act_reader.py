@@ -296,12 +296,9 @@ def _all(calls: Iterable[v1.ToolCallUpdate], field: str) -> list[Any]:
 
 
 def _paths_in(raw: Mapping[Any, Any]) -> Iterable[str]:
-    for key in PLACE_KEYS:
-        if isinstance(raw.get(key), str):
-            yield raw[key]
-    for key in PATH_LISTS:
-        if isinstance(raw.get(key), list):
-            yield from (item for item in raw[key] if isinstance(item, str))
+    for key in (*PLACE_KEYS, *PATH_LISTS):
+        value = raw.get(key)
+        yield from (item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str))
 
 
 def _only_argument(raw: Mapping[Any, Any], kind: str) -> list[str]:

@@ -209,6 +209,11 @@ class _CallReader:
                 starts and len(operands) != 1 and not tells_version,
                 f"nobody knows what {self._title} would run, or with which options",
             ),
+            (starts and operands[:1] == ["-"], f"{self._title} would run what it is fed"),
+            (
+                self._has("project") and any(each.startswith("@") for each in operands),
+                f"{self._title} takes words from a file",
+            ),
             (len(operands) > most, f"{self._title} is given {''.join(operands[-1:])}"),
             (
                 self._has("plain") and any("=" in each for each in operands),

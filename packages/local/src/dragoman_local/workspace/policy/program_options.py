@@ -187,7 +187,7 @@ git shortlog (reads) -s,--summary -n,--numbered -e,--email
 git reflog (reads) (digits) -n,--max-count= --oneline --date=
 git config (reads) (1) -l,--list --get --get-all --get-regexp --name-only --show-origin --show-scope
     -z,--null --global --local --system
-git remote (reads) (1) -v,--verbose
+git remote (reads) (0) -v,--verbose
 git worktree (reads) (1) --porcelain -v
 git branch -d,--delete -D -m,--move -M -c,--copy -f,--force -a,--all -r,--remotes -l,--list -v,--verbose -vv
     -q,--quiet -t,--track=? --no-track -u,--set-upstream-to= --unset-upstream --merged=? --no-merged=?

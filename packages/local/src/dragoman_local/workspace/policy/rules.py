@@ -205,9 +205,9 @@ def _elsewhere(rule: PolicyRule, act: Act, *, fold: bool) -> str | None:
     names whatever their case if `fold`.
     """
     line = None if act.script is None else act.script.text
-    project = act.roots[0] if act.roots else ""
+    project, names = act.roots[0] if act.roots else "", _agent_names(act.agent, fold=fold)
     conditions: tuple[tuple[str, Sequence[str], Callable[[], bool]], ...] = (
-        ("other agents", rule.agent, lambda: _any_glob(rule.agent, act.agent, fold=fold)),
+        ("other agents", rule.agent, lambda: any(_any_glob(rule.agent, each, fold=fold) for each in names)),
         ("other methods", rule.method, lambda: act.method in rule.method),
         ("other tools", rule.tool, lambda: _any_glob(rule.tool, act.tool, fold=fold)),
         ("other command lines", rule.command_line, lambda: line in rule.command_line),
@@ -222,6 +222,12 @@ def _elsewhere(rule: PolicyRule, act: Act, *, fold: bool) -> str | None:
 
 def _is_place(wanted: Sequence[str], folder: str, act: Act) -> bool:
     return globs.permits(wanted, folder, roots=(), home=act.home)
+
+
+def _agent_names(agent: str, *, fold: bool) -> Sequence[str]:
+    """What a rule may call an agent. To restrict a command line, each of its words and programs will do."""
+    words = agent.replace("'", "").split() if fold else []
+    return [agent, *words, *map(name_of, words)]
 
 
 def _any_glob(patterns: Iterable[str], name: str, *, fold: bool) -> bool:

@@ -82,7 +82,10 @@ def result_of(changes: Sequence[FileChange], before: str | None) -> str | None:
     results = set()
     for source in dict.fromkeys(change.source for change in changes):
         text = before
-        for change in (change for change in changes if change.source == source):
+        own = list(dict.fromkeys(change for change in changes if change.source == source))
+        if len(own) > 1 and any(change.old is None and change.patch is None for change in own):
+            return None  # beside a whole text, any other is another result
+        for change in own:
             text = _apply(change, text)
             if text is None:
                 return None
@@ -191,6 +194,9 @@ _PROSE_KEYS: Final = frozenset(
 )
 """Members whose texts are neither a place nor a command that is carried out."""
 
+_CONTENT_KEYS: Final = frozenset(CHANGE_KEYS) - {"edits"}
+"""Members whose texts are what files would hold."""
+
 MOST_TEXTS: Final = 256
 MOST_CHARACTERS: Final = 65_536
 """How many texts are kept that nobody understands, and how many characters of them."""
@@ -208,7 +214,9 @@ _DEEPEST: Final = 32
 
 _HOMES: Final = ("~", "$HOME", "${HOME}")
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*(/.*)", re.DOTALL)
-_PIECES: Final = re.compile(r"[\s\"'`,;|<>(){}=]+")
+_PIECES: Final = re.compile(r"[\s\"'`,;|<>(){}=\0]+")
+_BEHIND: Final = re.compile(r"[:#?]")
+"""What stands before a line number, or a part of what the path names."""
 _PATTERN: Final = re.compile(r"\*\*|\*|\?|\[[^\]/]+\]")
 _PATCHED: Final = re.compile(
     r"^(?:\+\+\+|---|Index:|\*\*\* (?:Update|Add|Delete) File:|\*\*\* Move to:|rename (?:from|to)) (.+)$",
@@ -234,25 +242,38 @@ def unknown_texts(raw: object) -> Iterator[str | None]:
     """Every text of an input under a name that does not tell what it is, names of files included; None for
     what is too deep.
     """
-    known = {*PLACE_KEYS, *PATH_LISTS, *COMMAND_KEYS, *FOLDER_KEYS, *VARIABLE_KEYS, "args"}
-    prose = {*CHANGE_KEYS, *_PROSE_KEYS, *VARIABLE_KEYS} - {"edits"}
-    waiting: list[tuple[object, int]] = [(raw, 0)]
+    return (text for text, is_prose in _texts_in(raw) if not is_prose)
+
+
+def prose_in(raw: object) -> Iterator[str]:
+    """Texts that carry nothing out, and may still name what is meant."""
+    return (text for text, is_prose in _texts_in(raw) if is_prose and text is not None)
+
+
+def _texts_in(raw: object) -> Iterator[tuple[str | None, bool]]:
+    """Each text that nothing else reads, and whether it stands under a name of prose."""
+    # Arguments and variables say something where there is a command for them; else they may be anything.
+    runs = isinstance(raw, Mapping) and any(key in raw for key in COMMAND_KEYS)
+    known = {*PLACE_KEYS, *PATH_LISTS, *COMMAND_KEYS, *(("args", *VARIABLE_KEYS) if runs else ())}
+    waiting: list[tuple[object, int, bool]] = [(raw, 0, False)]
     while waiting:
-        value, depth = waiting.pop()
+        value, depth, is_prose = waiting.pop()
         if isinstance(value, str):
             if value:
-                yield value
+                yield value, is_prose
         elif depth > _DEEPEST:
-            yield None
+            yield None, False
         elif isinstance(value, Mapping):
-            waiting += [(key, depth + 1) for key in value if isinstance(key, str) and {"/", "\\"} & {*key}]
+            names = [key for key in value if isinstance(key, str) and {*"/\\.~"} & {*key}]
+            waiting += [(key, depth + 1, is_prose) for key in names]
             waiting += [
-                (item, depth + 1)
+                (item, depth + 1, is_prose or key in _PROSE_KEYS)
                 for key, item in value.items()
-                if key not in prose and not (depth == 0 and key in known and _is_text(item))
+                if key not in _CONTENT_KEYS
+                and not (depth == 0 and key in known and (_is_text(item) or key in VARIABLE_KEYS))
             ]
         elif isinstance(value, list):
-            waiting += [(item, depth + 1) for item in value]
+            waiting += [(item, depth + 1, is_prose) for item in value]
 
 
 def merge_inputs(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Mapping[Any, Any]:
@@ -279,11 +300,6 @@ def _continues(before: object, after: object) -> bool:
     if isinstance(before, list):
         return isinstance(after, list) and len(before) <= len(after) and all(map(_continues, before, after))
     return True
-
-
-def prose_in(raw: Mapping[Any, Any]) -> Iterator[str]:
-    """Texts that carry nothing out, and may still name what is meant."""
-    yield from (raw[key] for key in _PROSE_KEYS if isinstance(raw.get(key), str))
 
 
 def patched_paths(raw: Mapping[Any, Any]) -> Iterator[str]:
@@ -339,7 +355,7 @@ def possible_places(texts: Sequence[str], prose: Sequence[str], *, base: str, ho
     pieces = [(piece, False) for text in texts for piece in _pieces(text)]
     pieces += [(piece, True) for text in prose for piece in _pieces(text)]
     for piece, is_prose in pieces:
-        if is_prose and not re.search(r"[/\\.~$]", piece.strip(".,:;!?")):
+        if is_prose and not re.search(r"[/\\.~$]", piece.rstrip(".,:;!?")):
             continue
         for reading in _readings(piece, home):
             if len(found) >= MOST_PLACES:
@@ -368,15 +384,14 @@ def _readings(piece: str, home: str) -> Iterator[str]:
     """What a program may take a piece of text for."""
     piece = without_marks(piece).strip(" \t\"'`").lstrip("@").rstrip(".,:;!?")
     address = _ADDRESS.match(piece)
-    for spelling in dict.fromkeys((piece, address[1] if address else piece)):
+    for spelling in dict.fromkeys((piece, piece.strip("[]"), address[1] if address else piece)):
         for plain in dict.fromkeys((spelling, unquote(spelling).replace("\\", "/"))):
             plain = _canonical(plain, home)
             if plain.startswith(_KERNEL_FOLDERS):
                 yield ANY  # a process's own view of the disk
                 continue
             yield plain
-            if ":" in plain:  # a line number behind it
-                yield plain.partition(":")[0]
+            yield from _BEHIND.split(plain, 1)[:1]
             if _PATTERN.search(plain):
                 yield _PATTERN.sub(lambda match: _MARKS.get(match[0], ONE), plain)
 
