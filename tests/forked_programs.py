@@ -27,11 +27,13 @@ RUNNER = """
 import atexit, gc, importlib, json, os, runpy, signal, sys, threading
 
 modules, programs, seconds = json.load(sys.stdin)
-for name in modules:
+for name, wanted in modules.items():
     try:
-        importlib.import_module(name)
+        module = importlib.import_module(name)
     except ImportError:
-        pass  # the program will tell
+        continue  # the program will tell
+    for each in wanted:
+        getattr(module, each, None)  # a package may load what is in it when somebody asks for it
 gc.freeze()
 
 
@@ -87,7 +89,9 @@ class Ended(NamedTuple):
 def run_programs(python: Path, programs: Sequence[Program], env: Mapping[str, str]) -> dict[Path, Ended]:
     """How each of them has ended, by its folder. `python` may have other packages than ours."""
     texts = [(program.folder / NAME).read_text("utf-8") for program in programs]
-    modules = sorted({name for text in texts for name in imports(text)})
+    modules: dict[str, list[str]] = {}
+    for name, wanted in sorted(pair for text in texts for pair in imports(text)):
+        modules.setdefault(name, []).extend([wanted] if wanted else [])
     places = [(str(program.folder), dict(program.variables)) for program in programs]
     done = subprocess.run(
         [str(python), "-c", RUNNER],
@@ -107,14 +111,14 @@ def run_programs(python: Path, programs: Sequence[Program], env: Mapping[str, st
     }
 
 
-def imports(text: str) -> set[str]:
-    """The modules that a program imports."""
+def imports(text: str) -> set[tuple[str, str]]:
+    """The modules that a program imports, each with a name that it takes from it, or with none."""
     found = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            found |= {(alias.name, "") for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module)
+            found |= {(node.module, alias.name) for alias in node.names}
     return found
 
 

@@ -26,6 +26,7 @@ threading.Thread(target=lambda: (time.sleep(0.1), print("a thread"))).start()
 def test_each_program_has_its_own_folder_variables_output_and_status(tmp_path: Path) -> None:
     shown = "import os, sys\nprint(os.environ['WHO'], os.getcwd(), sys.path[0], sys.argv, sys.stdin.read())\n"
     texts = {
+        "early": "import sys\nprint('dragoman.sdk.agent' in sys.modules)\nfrom dragoman import Agent\n",
         "shown": shown,
         "left": "import sys\nsys.exit('no ink')\n",
         "lost": "from nowhere import ink\n",
@@ -41,7 +42,14 @@ def test_each_program_has_its_own_folder_variables_output_and_status(tmp_path: P
         folder.parent.name: end
         for folder, end in run_programs(Path(sys.executable), programs, dict(os.environ)).items()
     }
-    assert {name: end.status for name, end in ends.items()} == {"shown": 0, "left": 1, "lost": 1, "late": 0}
+    assert {name: end.status for name, end in ends.items()} == {
+        "early": 0,
+        "shown": 0,
+        "left": 1,
+        "lost": 1,
+        "late": 0,
+    }
+    assert ends["early"].output == "True\n", "what a package loads late is there before the fork"
     folder = tmp_path / "shown" / "empty"
     assert ends["shown"].output == f"shown {folder} {folder} ['{NAME}'] \n"
     assert ends["left"].output == "no ink\n"

@@ -285,7 +285,7 @@ class LongStorms(World):
     short_seeds = 0
 
 
-def find(name: str, seeds: range) -> Outcome | None:
+def find(name: str, seeds: Sequence[int]) -> Outcome | None:
     """The first seed that finds the bug; None if none does."""
     with BUGS[name]():
         for seed in seeds:

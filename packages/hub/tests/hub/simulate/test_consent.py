@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cache
 
 import pytest
 
+from tests.house import COUNTED
 from tests.hub.simulate.consent_world import run_consent_seed
 from tests.hub.simulate.planted_consent_bugs import BUGS, find_consent_bug
 from tests.hub.simulate.world import Outcome
@@ -18,24 +20,26 @@ PARTS = 2
 KNOWN = {
     "a lent write is done again after a crash": 19,
     "a yes is not used up": 3,
-    "a yes holds in later turns": 156,
-    "a yes holds in every folder": 6,
+    "a yes holds in later turns": 33,
+    "a yes holds in every folder": 5,
     "a policy that is broken denies nothing": 3,
-    "what is allowed is not written down": 0,
+    "what is allowed is not written down": 1,
     "a token may approve if it may observe": 1,
     "the inbox shows all sessions": 22,
     "a device hears of all sessions": 3,
     "a client that resumes inside an entry is told all of it again": 4,
     "a yes holds for any text": 21,
-    "a no does not end a yes": 5,
+    "a no does not end a yes": 15,
     "a refusal does not stop the write": 0,
     "a question is shown before its line is written": 0,
-    "whoever names a key has its turn": 64,
+    "whoever names a key has its turn": 43,
     "a token with roots reaches every folder": 5,
     "scopes are not looked at": 2,
-    "a ticket can be used again": 0,
+    "a ticket can be used again": 1,
 }
-"""The seed that has found a bug before comes first; after a change of the hub it may be another one."""
+"""The seed that has found a bug before comes first; after a change of the hub it may be another one. The
+search for that one takes seconds each time, so the end of the run's log names it.
+"""
 
 ENOUGH = 300
 
@@ -74,6 +78,10 @@ def test_a_seed_does_the_same_every_time() -> None:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", list(BUGS))
-def test_a_planted_bug_is_found(name: str) -> None:
+def test_a_planted_bug_is_found(name: str, record_property: Callable[[str, object], None]) -> None:
     outcome = find_consent_bug(name, (KNOWN[name], *range(ENOUGH)))
     assert outcome is not None, f"no seed has found that {name}"
+    if outcome.seed != KNOWN[name]:
+        record_property(
+            COUNTED, f"KNOWN is out of date: seed {outcome.seed} is the first to find that {name}"
+        )
