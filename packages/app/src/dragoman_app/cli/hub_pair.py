@@ -144,7 +144,7 @@ def _show(args: argparse.Namespace, address: str, links: list[str], seconds: flo
             "`dragoman hub reach` shows how to get it."
         )
     else:
-        say("The device can be notified while its page is closed: Settings, Also when the page is closed.")
+        say("To be notified on the device: open Settings there, Notifications when this page is closed.")
     say("Waiting for the device; Ctrl-C withdraws the code.", flush=True)
 
 
