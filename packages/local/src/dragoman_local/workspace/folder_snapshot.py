@@ -18,7 +18,6 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from dragoman.system import git
 from dragoman.system.git import GitPlaces, Isolation, read_names
@@ -73,8 +72,9 @@ def find_repository(root: str, seconds: float) -> GitPlaces:
     """The work tree that a folder is in; `GitFailed` if there is none."""
     # Nearly all that git would say to most folders, without a process. Where variables name the repository,
     # it is asked.
-    folders = (Path(root), *Path(root).parents)
-    if "GIT_DIR" not in os.environ and not any(os.path.lexists(folder / ".git") for folder in folders):
+    names = root.split(os.sep)
+    folders = (os.sep.join((*names[:count], ".git")) for count in range(len(names), 0, -1))
+    if "GIT_DIR" not in os.environ and not any(map(os.path.lexists, folders)):
         raise GitFailed("not a git repository, nor is any folder around it")
     output = run_git(git.ask_repository(git_program(), git.LOCATE), cwd=root, seconds=seconds)
     places = git.read_places(output, root)
@@ -115,8 +115,7 @@ class PlainFolder:
         self._models: dict[str, str | None] = {}
         self._last_paths: list[str] = []
         """What the last look found."""
-        own = os.path.relpath(os.path.realpath(os.path.dirname(store.path)), root) if store.path else ""
-        self._own_folder = own
+        self._own_folder = os.path.relpath(store.folder, root) if store.path else ""
         """Where our own files are, which change with every turn."""
         self._repositories: dict[str, GitPlaces] = {}
         """By folder, that of the root and those within it."""

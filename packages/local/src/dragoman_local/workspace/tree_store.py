@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -181,6 +182,11 @@ class TreeStore:
     def is_lasting(self) -> bool:
         """Whether what it holds is there tomorrow."""
         return bool(self.path)
+
+    @cached_property
+    def folder(self) -> str:
+        """Where it is, without links. Asks the disk."""
+        return os.path.realpath(os.path.dirname(self.path))
 
     def close(self) -> None:
         with self._lock:
