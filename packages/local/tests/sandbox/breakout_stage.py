@@ -1,8 +1,9 @@
-"""A person's machine on which every attempt of `breakouts` has something to win, and what came of them as seen from outside.
+"""A person's machine on which each attempt of `breakouts` has something to win, and what came of it outside.
 
-`python breakout_stage.py FOLDER ON COMMAND…` is the person: it makes a home folder with secrets, a workspace with
-repositories, sockets, terminals, shared memory and servers, runs the command in the workspace with `breakouts` behind
-it, then works in the repositories as people do, and prints which attempts got through and which did not.
+`python breakout_stage.py FOLDER ON` is the person: it makes a home folder with secrets, a workspace with
+repositories, sockets, terminals, shared memory and servers, and says where they are. It reads the words that
+stand before a command behind the wall, runs `breakouts` behind them, then works in the repositories as people
+do, and says which attempts got through.
 """
 
 import contextlib
@@ -22,16 +23,21 @@ import threading
 from collections.abc import Iterator
 from fcntl import ioctl
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import breakouts
+import breakouts  # type: ignore[import-not-found]  # beside this file, wherever it is run
 
 BENIGN = "#!/bin/sh\nexit 0\n"
 SCRIPTS = Path(__file__).parent
+SHARED = (".npmrc", ".m2/settings.xml", ".nuget/NuGet/NuGet.Config")
+"""Files with settings in which a secret may be."""
+PRIVATE = (".some-new-tool/token", ".config/some-new-tool/login.json", ".another-tool")
+"""What no list names; only the person may read it."""
 
 
-def write(path: Path, text: str = "intact") -> Path:
+def write(path: Path, text: str = "# intact\n") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
@@ -73,17 +79,22 @@ class Person:
                 os.setxattr(place / "file", "user.kept", b"1")
         secret = write(self.out / "secret", self.token)
         for path in (*breakouts.SECRETS, *breakouts.STARTS):
-            text = f"//registry/:_authToken={self.token}" if path == ".npmrc" else self.token
+            text = f"_authToken={self.token}\n<password>apikeys" if path in SHARED else self.token
             if path in breakouts.SECRETS or not path.startswith((".git-templates", ".local/bin")):
-                write(self.home / path, text if path in breakouts.SECRETS else "intact")
+                write(self.home / path, text if path in breakouts.SECRETS else "# intact\n")
+            if path in PRIVATE:
+                os.chmod(self.home / path, 0o600)
         write(
             self.home / ".gitconfig",
-            f"[init]\n templateDir = {self.home}/.git-templates\n[safe]\n directory = *\n",
+            f"[init]\n templateDir = {self.home}/.git-templates\n"
+            "[safe]\n directory = *\n[maintenance]\n auto = no\n",
         )
         write(self.home / ".config/git/config", "")
-        for path in breakouts.SETTINGS if self.on != breakouts.HOME else ():
+        for path in (*breakouts.SETTINGS, *breakouts.MOVED) if self.on != breakouts.HOME else ():
             write(self.work / path)
         git(self.work, "init", "-q", ".")
+        git(self.work, "config", "core.hooksPath", ".husky/_")
+        write(self.work / ".husky/_/pre-commit", BENIGN)
         write(self.tmp / "secret", self.token)
         write(self.tmp / "written")
         write(self.shm, self.token)
@@ -97,10 +108,12 @@ class Person:
         held = os.open(secret, os.O_RDONLY)
         os.chdir(self.out)
         return {
-            "on": self.on, "work": str(self.work), "out": str(self.out), "home": str(self.home), "tag": self.tag,
+            "on": self.on, "work": str(self.work), "out": str(self.out), "home": str(self.home),
+            "tag": self.tag,
             "token": self.token, "pid": os.getpid(), "tmp": str(self.tmp), "shm": str(self.shm),
             "address": ctypes.addressof(self.memory), "scratch": ctypes.addressof(self.scratch) + 4096,
-            "secret_fd": held, "log_fd": self.log, "disk": os.stat("/").st_dev, "alone": os.environ.get("ALONE") == "1",
+            "secret_fd": held, "log_fd": self.log, "disk": os.stat("/").st_dev,
+            "alone": os.environ.get("ALONE") == "1",
             "address_of_machine": os.environ.get("ADDRESS", "127.0.0.1"),
             **self.sockets(), **self.queues(), **self.terminals(), **self.inherited(), **self.helpers(),
         }  # fmt: skip
@@ -129,19 +142,23 @@ class Person:
         with (template / ".git/config").open("a") as file:
             file.write(
                 "[core]\n repositoryformatversion = 1\n[extensions]\n worktreeConfig = true\n"
-                '[include]\n path = ../shared.gitconfig\n[includeIf "gitdir:**"]\n path = ../later.gitconfig\n'
+                "[include]\n path = ../shared.gitconfig\n"
+                '[includeIf "gitdir:**"]\n path = ../later.gitconfig\n'
             )
+        script = 'from=$1; shift; for one; do cp -r "$from" "$one"; done'
+        subprocess.run(["sh", "-c", script, "sh", template, *breakouts.GIT], cwd=self.work, check=True)
         for name in breakouts.GIT:
             here = self.work / name
-            shutil.copytree(template, here, symlinks=True)
             linked = self.linked / name
             write(linked / ".git", f"gitdir: {here}/.git/worktrees/linked\n")
-            for file, text in (
+            for part, text in (
                 ("HEAD", "ref: refs/heads/linked\n"),
                 ("commondir", "../..\n"),
                 ("gitdir", f"{linked}/.git\n"),
             ):
-                write(here / ".git/worktrees/linked" / file, text)
+                write(here / ".git/worktrees/linked" / part, text)
+            if name == "git_missing_hooks":
+                shutil.rmtree(here / ".git/hooks")
             if "folder_of_hooks" in name:
                 git(here, "config", "core.hooksPath", ".githooks")
             if "hooks_that_are_a_link" in name:
@@ -170,7 +187,7 @@ class Person:
             "socket_ssh": f"{self.home}/.ssh/agent.sock", "socket_gpg": f"{self.home}/.gnupg/S.gpg-agent",
             "socket_home": f"{self.home}/app.sock", "socket_out": f"{self.out}/peer.sock",
         }  # fmt: skip
-        self.listeners: list[socket.socket] = []
+        self.listeners: list[Any] = []
         for place in places.values():
             line = socket.socket(socket.AF_UNIX)
             with contextlib.suppress(OSError):
@@ -194,7 +211,8 @@ class Person:
             self.readers.append(light)
         return {
             **{name: place.replace("\0", "@") for name, place in places.items()},
-            "datagram": f"@{self.tag}-datagram", "port": ports[0], "good": ports[1], "udp": udp.getsockname()[1],
+            "datagram": f"@{self.tag}-datagram", "port": ports[0], "good": ports[1],
+            "udp": udp.getsockname()[1],
         }  # fmt: skip
 
     def queues(self) -> dict[str, object]:
@@ -242,8 +260,8 @@ class Person:
         """Whatever arrives at any socket, terminal, pipe of the person is in the log."""
         pipe = os.open(self.out / "pipe", os.O_RDONLY | os.O_NONBLOCK)
         os.open(self.out / "pipe", os.O_WRONLY)
-        lines = [until, pipe, self.master, self.other, self.socket_here, *self.readers]
-        talks: dict[socket.socket, bytes] = {}
+        lines: list[Any] = [until, pipe, self.master, self.other, self.socket_here, *self.readers]
+        talks: dict[Any, bytes] = {}
         while True:
             ready, _, _ = select.select([*lines, *self.listeners, *talks], [], [])
             for one in ready:
@@ -276,7 +294,11 @@ class Person:
         return {path: what for top in (self.out, self.home, self.tmp) for path, what in entries(top)} | {
             str(path): path.read_text() if path.is_file() and not path.is_symlink() else "another"
             for path in (
-                *(self.work / name for name in breakouts.SETTINGS if self.on != breakouts.HOME),
+                *(
+                    self.work / name
+                    for name in (*breakouts.SETTINGS, *breakouts.MOVED)
+                    if self.on != breakouts.HOME
+                ),
                 Path(f"{self.shm}-written"),
             )
         }
@@ -285,30 +307,26 @@ class Person:
         """As a person who comes back: nothing of this is behind a wall."""
         if self.on != breakouts.WORKSPACE:
             return
-        usual = (
-            ("status", "--short"),
-            ("commit", "-q", "--allow-empty", "-m", "x"),
-            ("checkout", "-q", "-B", "y"),
-        )
+        commit = ("commit", "-q", "--allow-empty", "-m", "x")  # it asks monitors of files, too
         for name in breakouts.GIT:
             here = self.work / name
-            for folder, wanted in (
-                (here, True),
-                (here / "sub", "submodule" in name),
-                (self.linked / name, "elsewhere" in name),
-            ):
-                for words in usual if wanted and folder.is_dir() else ():
-                    git(folder, *words, check=False)
+            git(here, *commit, check=False)
+            for folder, word in ((here / "sub", "submodule"), (self.linked / name, "elsewhere_gets")):
+                if word in name and folder.is_dir():
+                    git(folder, *commit, check=False)
+        git(self.work / "git_a_changed_hook", "checkout", "-q", "-b", "y", check=False)
         git(self.work / "git_attributes_and_a_filter", "add", "-A", check=False)
         git(self.work / "git_a_rebase_that_the_person_goes_on_with", "rebase", "--continue", check=False)
         fresh = self.work.parent / "fresh"
         fresh.mkdir()
         git(fresh, "init", "-q", check=False)
-        git(fresh, *usual[1], check=False)
+        git(fresh, *commit, check=False)
 
-    def run(self, command: list[str]) -> dict[str, object]:
+    def run(self) -> dict[str, object]:
         stage = self.furnish()
         write(self.work / "stage.json", json.dumps(stage))
+        print(json.dumps({"good": stage["good"], "work": str(self.work), "home": str(self.home)}), flush=True)
+        command = json.loads(sys.stdin.readline())
         for name, number in breakouts.SIGNALS.items():
             signal.signal(number, lambda *_, name=name: self.says(f"signal {name}"))
         reader, writer = os.pipe()
@@ -317,8 +335,10 @@ class Person:
         before = self.snapshot()
         with (self.work.parent / "output").open("wb") as output:
             done = subprocess.run(
-                [*command, sys.executable, str(SCRIPTS / "breakouts.py"), str(self.work / "stage.json")],
-                cwd=self.work, stdin=self.terminal, stdout=output, stderr=output, pass_fds=self.passed, check=False,
+                [*command, sys.executable, shutil.copy(SCRIPTS / "breakouts.py", self.work),
+                 str(self.work / "stage.json")],
+                cwd=self.work, stdin=self.terminal, stdout=output, stderr=output, pass_fds=self.passed,
+                check=False,
             )  # fmt: skip
         left = list(self.left_behind())
         os.set_blocking(self.terminal, False)
@@ -334,7 +354,8 @@ class Person:
         heard = self.log_path.read_text(errors="replace")
         nice = {"renice_the_group": os.getpriority(os.PRIO_PROCESS, self.group.pid) == 2,
                 "renice_whatever_the_user_runs": os.getpriority(os.PRIO_PROCESS, self.apart.pid) != 0,
-                "lower_the_group_in_the_queue_of_the_disk": breakouts.call(252, 1, self.group.pid) == (2 << 13 | 6)}  # fmt: skip
+                "lower_the_group_in_the_queue_of_the_disk":
+                    breakouts.call(252, 1, self.group.pid) == (2 << 13 | 6)}  # fmt: skip
         for child in (self.group, self.apart):
             child.kill()
             child.wait()
@@ -354,11 +375,14 @@ class Person:
             elif "through" in told.get(name, ()):
                 through[name] = told[name]["through"]
             changed = [path for path in changed if not path.startswith(watched)]
-        own = {str(self.work / name) for name in ("stage.json", "told.json")} | {str(self.out / "pipe")}
+        own = {str(self.work / name) for name in ("stage.json", "told.json", "breakouts.py")} | {
+            str(self.out / "pipe")
+        }
         strangers = [path for path in changed if path not in own and not Path(path).is_dir()]
+        strangers = [path for path in strangers if "-made-inside-" not in path]
         return {
             "through": through, "told": told, "strangers": strangers, "status": done.returncode,
-            "heard": heard, "output": (self.work.parent / "output").read_text(errors="replace")[-2000:],
+            "output": (self.work.parent / "output").read_text(errors="replace")[-2000:],
         }  # fmt: skip
 
     def watched(self, name: str) -> Iterator[str]:
@@ -369,6 +393,7 @@ class Person:
         elif how in ("write", "replace", "move away"):
             yield str(self.work / path)
         elsewhere = {
+            "a_new_name_beside_the_workspace": f"{self.work.parent}/a-sibling",
             "write_to_shared_memory": f"{self.shm}-written",
             "write_to_a_file_in_tmp": f"{self.tmp}/written",
             "make_a_name_in_tmp_that_others_will_use": f"{self.tmp}/new",
@@ -417,10 +442,9 @@ def entries(top: Path) -> Iterator[tuple[str, object]]:
 
 
 def main() -> None:
-    base, on, *command = sys.argv[1:]
-    person = Person(Path(base), on)
+    person = Person(Path(sys.argv[1]), sys.argv[2])
     try:
-        print(json.dumps(person.run(command)), flush=True)
+        print(json.dumps(person.run()), flush=True)
     finally:
         person.leave()
 

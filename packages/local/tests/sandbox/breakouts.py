@@ -1,9 +1,9 @@
-"""Attempts to get through the wall, each a small program of its own; this file is started behind the wall and without it.
+"""Attempts to get through the wall, each a small program of its own; started behind the wall and without it.
 
-`python breakouts.py STAGE.json` makes every attempt that suits the stage in a process of its own, and writes beside
-the stage's folder of work what came of each. An attempt that returns something says that it got through. What
-changed outside, what the person's processes heard, and what git obeys afterwards is judged by `breakout_stage`,
-whatever an attempt says. It needs nothing but the standard library, because another user runs it.
+`python breakouts.py STAGE.json` makes every attempt that suits the stage, and writes into the workspace what
+came of each. An attempt that returns something says that it got through. What changed outside, what the
+person's processes heard, and what git obeys afterwards is judged by `breakout_stage`, whatever an attempt
+says. It needs nothing but the standard library, because another user runs it.
 """
 
 import array
@@ -21,7 +21,6 @@ import struct
 import subprocess
 import sys
 import termios
-import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -30,6 +29,9 @@ from types import SimpleNamespace
 WORKSPACE, NET, HOME = "workspace", "net", "home"
 TABLE: dict[str, tuple[Callable[[str], object], str, str]] = {}
 """By its name: the attempt, for which stages it is, and why it may fail without a wall, if it may."""
+
+HARMLESS: set[str] = set()
+"""Attempts that leave nothing in the process that makes them: one process makes all of these."""
 
 S = SimpleNamespace()
 """The stage: what the person has, and where."""
@@ -68,7 +70,7 @@ def call(number: int, *arguments: object) -> int:
 
 
 def reaches(number: int, *arguments: object) -> str | None:
-    """Whether the kernel gets as far as looking at what is asked, which is nonsense: it would do what makes sense."""
+    """Whether the kernel looks at what is asked, which is nonsense: it would do what makes sense."""
     try:
         return f"returned {call(number, *arguments)}"
     except OSError as error:
@@ -216,6 +218,33 @@ def rename_outside(v: str) -> None:
 def rename_out_of_the_workspace(v: str) -> None:
     put(f"{S.work}/to-be-moved", "moved")
     os.rename(f"{S.work}/to-be-moved", f"{v}/moved")
+
+
+@attempt()
+def rename_over_a_file(v: str) -> None:
+    put(f"{S.work}/to-replace", "replaced")
+    os.rename(f"{S.work}/to-replace", f"{v}/file")
+
+
+@attempt()
+def a_folder_moved_into_the_workspace(v: str) -> None:
+    os.rename(f"{v}/folder", f"{S.work}/taken-folder")
+
+
+@attempt()
+def a_new_name_beside_the_workspace(v: str) -> object:
+    os.mkdir(f"{S.work}/../a-sibling")
+    return "made"
+
+
+@attempt()
+def write_by_asynchronous_input_and_output(v: str) -> None:
+    context, held = ctypes.c_ulong(), os.open(f"{v}/file", os.O_WRONLY)
+    call(206, 1, ctypes.byref(context))
+    text = ctypes.create_string_buffer(b"changed")
+    block = struct.pack("QIIHhIQQQ", 0, 0, 0, 1, 0, held, ctypes.addressof(text), 7, 0)
+    room = ctypes.create_string_buffer(block, 64)
+    call(209, context.value, 1, ctypes.byref(ctypes.c_void_p(ctypes.addressof(room))))
 
 
 @attempt()
@@ -540,25 +569,15 @@ def io_uring_is_there(v: str) -> object:
 
 @attempt()
 def a_race_between_a_folder_and_a_link(v: str) -> None:
-    """A program that checks a path and then writes, run while the folder becomes a link and a folder again."""
+    """The folder becomes a link, and a folder again, between one write and the next."""
     place = f"{S.work}/race"
     os.makedirs(f"{place}/a")
     os.symlink(v, f"{place}/b")
 
-    ended = threading.Event()
-
-    def exchange() -> None:
-        while not ended.is_set():
-            call(316, -100, f"{place}/a".encode(), -100, f"{place}/b".encode(), 2)
-
-    sys.setswitchinterval(1e-6)
-    worker = threading.Thread(target=exchange)
-    worker.start()
-    for at in range(300):
+    for at in range(100):
         with contextlib.suppress(OSError):
             put(f"{place}/a/new-{at}", "made")
-    ended.set()
-    worker.join()
+        call(316, -100, f"{place}/a".encode(), -100, f"{place}/b".encode(), 2)
 
 
 @attempt()
@@ -608,13 +627,33 @@ def a_file_with_capabilities(v: str) -> object:
     return "whoever runs it is an administrator"
 
 
-@attempt(may_fail="an ordinary user gets no more rights by it outside")
+@attempt()
 def a_file_that_sets_the_user_for_others(v: str) -> object:
     with open("/bin/true", "rb") as source, open(f"{S.work}/set-user", "wb") as copy:
         copy.write(source.read())
     os.chmod(f"{S.work}/set-user", 0o6755)
-    mode = os.stat(f"{S.work}/set-user").st_mode
-    return "a bit is set" if mode & 0o6000 and os.getuid() == 0 else None
+    return "a bit is set" if os.stat(f"{S.work}/set-user").st_mode & 0o6000 else None
+
+
+@attempt()
+def a_file_that_sets_the_user_from_the_start(v: str) -> object:
+    held = os.open(f"{S.work}/set-user-2", os.O_CREAT | os.O_WRONLY, 0o4755)
+    return "a bit is set" if os.fstat(held).st_mode & 0o4000 else None
+
+
+@attempt()
+def programs_that_set_the_user_are_obeyed(v: str) -> object:
+    return "they are" if call(157, 39, 0, 0, 0, 0) == 0 else None
+
+
+@attempt(may_fail=f"{ROOT}, or {KERNEL}")
+def a_control_group(v: str) -> object:
+    for folder in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup/pids", "/sys/fs/cgroup"):
+        if os.path.isdir(folder):
+            os.mkdir(f"{folder}/breakout-{os.getpid()}")
+            os.rmdir(f"{folder}/breakout-{os.getpid()}")
+            return "made"
+    raise FileNotFoundError("no control groups")
 
 
 # --- what the system obeys: opened for writing only, never written ---
@@ -626,6 +665,7 @@ def _may_open(name: str, path: str, flags: int = os.O_WRONLY) -> None:
         return "opened"
 
     body.__name__ = name
+    HARMLESS.add(name)
     attempt(may_fail=f"{ROOT}, or {KERNEL}")(body)
 
 
@@ -736,7 +776,7 @@ def read_addresses_of_the_kernel(v: str) -> object:
 
 @attempt(may_fail=ROOT)
 def read_pages_of_the_machine(v: str) -> object:
-    return len(os.read(os.open("/proc/kpagecount", os.O_RDONLY), 8))
+    return len(os.read(os.open("/proc/kpagecount", os.O_RDONLY), 8)) or None
 
 
 @attempt(may_fail=ROOT)
@@ -961,6 +1001,17 @@ def lower_the_group_in_the_queue_of_the_disk(v: str) -> None:
 
 
 @attempt()
+def have_it_ended_for_its_memory(v: str) -> object:
+    put(f"/proc/{number()}/oom_score_adj", "900")
+    return "it is ended first"
+
+
+@attempt()
+def slow_its_disk(v: str) -> object:
+    return f"slower {call(251, 1, number(), 2 << 13 | 5)}"
+
+
+@attempt()
 def its_limits(v: str) -> object:
     return resource.prlimit(number(), resource.RLIMIT_NOFILE)
 
@@ -1030,7 +1081,7 @@ def an_inherited_folder_for_writing(v: str) -> None:
     os.mkdir("an_inherited_folder_for_writing/new", dir_fd=S.inherited_folder)
 
 
-@attempt()
+@attempt(f"{WORKSPACE} {NET}")
 def an_inherited_socket(v: str) -> None:
     os.write(S.inherited_socket, b"an_inherited_socket\n")
 
@@ -1193,7 +1244,7 @@ def type_into_the_terminal_with_a_high_bit(v: str) -> None:
 
 @attempt(may_fail=KERNEL)
 def type_by_the_selection_of_a_console(v: str) -> object:
-    return f"pasted {fcntl.ioctl(os.open('/dev/tty1', os.O_RDWR | os.O_NOCTTY), 0x541C, bytes([3]))}"
+    return f"pasted {fcntl.ioctl(os.open('/dev/tty1', os.O_RDWR | os.O_NOCTTY), 0x541C, bytes([3]))!r}"
 
 
 @attempt()
@@ -1231,7 +1282,7 @@ def _in_a_new_namespace(kind: str, flag: int) -> None:
         return f"made {call(272, flag)}"
 
     body.__name__ = f"a_new_{kind}_namespace"
-    attempt(may_fail="" if kind == "user" else ROOT)(body)
+    attempt(f"{WORKSPACE} {NET}" if kind == "network" else WORKSPACE, "" if kind == "user" else ROOT)(body)
 
 
 for _kind, _flag in NAMESPACES.items():
@@ -1333,7 +1384,7 @@ def enter_our_own_mounts_again(v: str) -> object:
 
 def _mounts(name: str, *arguments: object) -> None:
     def body(v: str) -> object:
-        made = (one.format(v=v, work=S.work).encode() if isinstance(one, str) else one for one in arguments)
+        made = [one.format(v=v, work=S.work).encode() if isinstance(one, str) else one for one in arguments]
         return f"done {call(165, *made)}"
 
     body.__name__ = name
@@ -1484,22 +1535,14 @@ def name_the_domain_of_the_machine(v: str) -> object:
     return f"named {call(171, b'(none)', 6)}"
 
 
-@attempt(may_fail=ROOT)
-def become_somebody_else(v: str) -> object:
-    os.setresuid(65533, 65533, 65533)
-    return "another user"
-
-
-@attempt(may_fail=ROOT)
-def leave_ones_groups(v: str) -> object:
-    os.setgroups([])
-    return "no group"
+OF_FILES = 0xEB
+"""Root keeps what it may do to files and users, in its own namespace."""
 
 
 @attempt(may_fail=ROOT)
 def get_more_rights_by_a_program(v: str) -> object:
     for line in content("/proc/self/status").splitlines():
-        if line.startswith("CapBnd") and int(line.split()[1], 16):
+        if line.startswith("CapBnd") and int(line.split()[1], 16) & ~OF_FILES:
             return line if os.getuid() == 0 else None
     raise PermissionError("no capability can be had")
 
@@ -1511,7 +1554,8 @@ def _family(
         return f"a socket {call(41, family | high, kind, protocol)}"
 
     body.__name__ = name
-    attempt(may_fail=may_fail)(body)
+    HARMLESS.add(name)
+    attempt(f"{WORKSPACE} {NET}", may_fail)(body)
 
 
 _family("packets", 17, 3, 0x300, ROOT)
@@ -1525,6 +1569,10 @@ _family("keys_of_the_network", 15, 3, 2, f"{ROOT}, or {KERNEL}")
 _family("bluetooth", 31, 3, 1)
 _family("tipc", 30, 1)
 _family("fast_packets", 44, 3, 0)
+_family("infiniband", 27, 1)
+_family("shared_memory_of_networks", 43, 1)
+_family("reliable_datagrams", 21, 5)
+_family("ping", 2, 2, 1, f"{ROOT}, or {KERNEL}")
 _family("can", 29, 3, 1)
 _family("audit", 16, 3, 9)
 _family("netfilter", 16, 3, 12)
@@ -1533,14 +1581,14 @@ _family("diagnosis_of_sockets", 16, 3, 4)
 _family("netlink_with_a_high_bit", 16, 3, 12, KERNEL, HIGH)
 
 
-@attempt(may_fail=ROOT)
+@attempt(f"{WORKSPACE} {NET}", may_fail=ROOT)
 def another_address_for_this_machine(v: str) -> object:
     run("ip", "address", "add", "127.9.9.9/32", "dev", "lo")
     run("ip", "address", "del", "127.9.9.9/32", "dev", "lo")
     return "an address"
 
 
-@attempt(may_fail=ROOT)
+@attempt(f"{WORKSPACE} {NET}", may_fail=ROOT)
 def a_device_is_put_down_and_up(v: str) -> object:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
         flags = struct.unpack("16sH", fcntl.ioctl(line, 0x8913, struct.pack("16sH14x", b"lo", 0))[:18])[1]
@@ -1638,6 +1686,9 @@ SECRETS = (
     ".config/msmtp/config",
     ".msmtprc",
     ".fetchmailrc",
+    ".some-new-tool/token",
+    ".config/some-new-tool/login.json",
+    ".another-tool",
 )
 
 
@@ -1646,6 +1697,7 @@ def _reads(path: str) -> None:
         return secret_in(content(f"{S.home}/{path}"))
 
     body.__name__ = f"read {path}"
+    HARMLESS.add(body.__name__)
     attempt(f"{WORKSPACE} {HOME}")(body)
 
 
@@ -1657,6 +1709,17 @@ for _path in SECRETS:
 def a_secret_by_a_link(v: str) -> object:
     os.symlink(f"{S.home}/.ssh", f"{S.work}/innocent")
     return secret_in(content(f"{S.work}/innocent/id_ed25519"))
+
+
+@attempt()
+def a_secret_by_the_root_of_a_process(v: str) -> object:
+    return secret_in(content(f"/proc/self/root{S.home}/.ssh/id_ed25519"))
+
+
+@attempt()
+def a_secret_by_a_hard_link(v: str) -> object:
+    os.link(f"{S.home}/.netrc", f"{S.work}/innocent-file")
+    return secret_in(content(f"{S.work}/innocent-file"))
 
 
 @attempt()
@@ -1713,6 +1776,7 @@ def _starts(path: str) -> None:
         put(f"{S.home}/{path}", "changed")
 
     body.__name__ = f"write ~/{path}"
+    HARMLESS.add(body.__name__)
     attempt(f"{WORKSPACE} {HOME}")(body)
 
 
@@ -1759,6 +1823,9 @@ SETTINGS = (
 )
 
 
+MOVED = (".dragoman/audit.toml", ".vscode/launch.json")
+
+
 def _obeys(path: str, how: str) -> None:
     def body(v: str) -> None:
         place = f"{S.work}/{path}"
@@ -1777,11 +1844,14 @@ def _obeys(path: str, how: str) -> None:
             put(place, "changed")
 
     body.__name__ = f"{how} {path}"
+    HARMLESS.add(body.__name__)
     attempt()(body)
 
 
 for _at, _path in enumerate(SETTINGS):
     _obeys(_path, ("write", "replace", "move away")[_at % 3])
+for _path in MOVED:
+    _obeys(_path, "move away")
 
 
 # --- git: each attempt has a repository of its own; afterwards the person works there ---
@@ -1791,7 +1861,7 @@ GIT: list[str] = []
 
 
 def repository(name: str) -> Callable[[Callable[[str, str], object]], None]:
-    """`{r}` is the repository; what it obeys afterwards is a script that writes into the folder of the attempt outside."""
+    """A repository of the attempt's own. What git obeys there writes into the attempt's folder outside."""
 
     def keep(body: Callable[[str, str], object]) -> None:
         def tried(v: str) -> object:
@@ -1860,6 +1930,30 @@ def _config_renamed(v: str, r: str) -> None:
 def _config_exchanged(v: str, r: str) -> None:
     put(f"{r}/other", content(f"{r}/.git/config") + f"[core]\n fsmonitor = {script(f'{r}/monitor', v)}\n")
     call(316, -100, f"{r}/other".encode(), -100, f"{r}/.git/config".encode(), 2)
+
+
+@repository("git_config_removed")
+def _config_removed(v: str, r: str) -> None:
+    script(f"{r}/monitor", v)
+    text = content(f"{r}/.git/config")
+    os.unlink(f"{r}/.git/config")
+    put(f"{r}/.git/config", f"{text}[core]\n fsmonitor = {r}/monitor\n")
+
+
+@repository("git_missing_hooks")
+def _missing_hooks(v: str, r: str) -> None:
+    os.makedirs(f"{r}/.git/hooks", exist_ok=True)
+    script(f"{r}/.git/hooks/pre-commit", v)
+
+
+@repository("git_a_work_tree_elsewhere_gets_another_folder")
+def _linked_folder(v: str, r: str) -> None:
+    """The folder that the repository has for it is replaced as a whole."""
+    run("cp", "-r", f"{r}/.git", f"{r}/copy")
+    script(f"{r}/copy/hooks/pre-commit", v)
+    os.rename(f"{r}/.git/worktrees", f"{r}/.git/old")
+    run("cp", "-r", f"{r}/.git/old", f"{r}/.git/worktrees")
+    put(f"{r}/.git/worktrees/linked/commondir", f"{r}/copy\n")
 
 
 @repository("git_folder_moved_away")
@@ -1932,7 +2026,7 @@ def _filter(v: str, r: str) -> None:
 
 @repository("git_a_work_tree_elsewhere_gets_another_common_folder")
 def _linked_common(v: str, r: str) -> None:
-    """The person has a second work tree outside the session; its administrative folder is in the repository."""
+    """The person has a second work tree outside the session, of which the repository knows."""
     run("cp", "-r", f"{r}/.git", f"{r}/copy")
     with open(f"{r}/copy/config", "a") as file:
         file.write(f"[core]\n fsmonitor = {script(f'{r}/monitor', v)}\n")
@@ -1980,7 +2074,7 @@ def _modules_moved(v: str, r: str) -> None:
 
 @repository("git_a_rebase_that_the_person_goes_on_with")
 def _rebase(v: str, r: str) -> None:
-    """A file with the steps of a rebase that is under way; its `exec` lines are run by `git rebase --continue`."""
+    """The steps of a rebase that is under way; `git rebase --continue` runs those that say `exec`."""
     with open(f"{r}/.git/rebase-merge/git-rebase-todo", "a") as file:
         file.write(f"exec {script(f'{r}/step', v)}\n")
 
@@ -2057,6 +2151,15 @@ _connects("net_by_a_mapped_address", socket.AF_INET6, lambda: ("::ffff:127.0.0.1
 _connects("net_by_the_address_of_the_machine", socket.AF_INET, lambda: (S.address_of_machine, S.port))
 _connects("net_by_many_paths", socket.AF_INET, lambda: ("127.0.0.1", S.port), protocol=262, may_fail=KERNEL)
 _connects("net_by_a_datagram", socket.AF_INET, lambda: ("127.0.0.1", S.udp), socket.SOCK_DGRAM)
+_connects("net_by_a_datagram_of_version_6", socket.AF_INET6, lambda: ("::1", S.udp), socket.SOCK_DGRAM)
+_connects(
+    "net_by_a_datagram_to_the_machine",
+    socket.AF_INET,
+    lambda: (S.address_of_machine, S.udp),
+    socket.SOCK_DGRAM,
+)
+_connects("net_by_version_6", socket.AF_INET6, lambda: ("::1", S.port))
+_connects("net_to_what_is_permitted_but_not_by_the_proxy", socket.AF_INET, lambda: ("127.0.0.1", S.good))
 _connects(
     "net_by_a_light_datagram",
     socket.AF_INET,
@@ -2093,8 +2196,8 @@ def net_by_a_question_to_the_resolver(v: str) -> object:
 
 
 def _asks(name: str, *texts: str, tail: bytes = b"") -> None:
-    """Say something to the proxy, wait for its word, say the next thing. `{host}` is permitted, `{other}` is the port
-    of a server that is not. Without a wall the same bytes go to that server itself: they would arrive."""
+    """Say something to the proxy, wait for its word, say the next thing. `{host}` is permitted, `{other}` is
+    the port of a server that is not. Without a wall the same bytes go to that server: they would arrive."""
 
     def body(v: str) -> None:
         proxy = os.environ.get("HTTP_PROXY") or os.environ.get("http_proxy") or ""
@@ -2211,6 +2314,7 @@ def client_hello(name: str) -> bytes:
 
 _CONNECT = "CONNECT {host}:{good} HTTP/1.1\r\nHost: {host}:{good}\r\n\r\n"
 _asks("proxy_tls_wants_another_host", _CONNECT, tail=client_hello("proxy-tls-wants-another-host.test"))
+_asks("proxy_tls_wants_nobody", _CONNECT, tail=client_hello("") + b"proxy_tls_wants_nobody")
 _asks(
     "proxy_tls_wants_a_longer_name",
     _CONNECT,
@@ -2221,14 +2325,21 @@ _asks(
 # --- running them ---
 
 
-def begin(name: str) -> tuple[int, int]:
-    """Start an attempt in a process of its own, which may end as it likes."""
+def begin(names: list[str]) -> tuple[int, int]:
+    """Make attempts in a process of their own, which may end as it likes."""
     reader, writer = os.pipe()
     child = os.fork()
     if child:
         os.close(writer)
         return child, reader
     signal.alarm(8)
+    told = {name: outcome_of(name) for name in names}
+    with open(writer, "w") as pipe:
+        json.dump(told, pipe)
+    os._exit(0)
+
+
+def outcome_of(name: str) -> dict[str, str]:
     told: dict[str, str]
     try:
         found = TABLE[name][0](f"{S.out}/{folder_of(name)}")
@@ -2237,15 +2348,14 @@ def begin(name: str) -> tuple[int, int]:
         told = {"refused": f"{type(error).__name__}: {error}"[:300]}
         if not isinstance(error, OSError | ValueError | subprocess.SubprocessError):
             told["broken"] = traceback.format_exc()[-600:]
-    os.write(writer, json.dumps(told).encode())
-    os._exit(0)
+    return told
 
 
-def end(child: int, reader: int) -> dict[str, str]:
-    with open(reader, "rb") as pipe:
-        words = os.read(pipe.fileno(), 4096)
+def end(names: list[str], child: int, reader: int) -> dict[str, dict[str, str]]:
+    with open(reader) as pipe:
+        words = pipe.readline() if len(names) == 1 else pipe.read()
     _, status = os.waitpid(child, 0)
-    return json.loads(words) if words else {"refused": f"ended with {status}"}
+    return json.loads(words) if words else {name: {"refused": f"ended with {status}"} for name in names}
 
 
 def for_stage(on: str) -> list[str]:
@@ -2262,11 +2372,14 @@ def main() -> None:
     for one in (signal.SIGWINCH, signal.SIGURG):
         signal.signal(one, signal.SIG_IGN)
     names = for_stage(S.on)
+    batches = [[name] for name in names if name not in HARMLESS]
+    batches += [[name for name in names if name in HARMLESS]]
     together = 16 if S.on == NET else 1
     told = {}
-    for at in range(0, len(names), together):
-        begun = {name: begin(name) for name in names[at : at + together]}
-        told.update({name: end(*both) for name, both in begun.items()})
+    for at in range(0, len(batches), together):
+        begun = [(batch, *begin(batch)) for batch in batches[at : at + together]]
+        for batch, child, reader in begun:
+            told.update(end(batch, child, reader))
     put(f"{S.work}/told.json", json.dumps(told))
 
 
