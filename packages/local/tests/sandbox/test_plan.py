@@ -64,6 +64,24 @@ def test_secrets_of_the_home_folder_are_hidden(home: Path) -> None:
     assert str(home / ".npmrc") in plan(home).hidden
 
 
+def test_what_only_its_owner_may_read_is_hidden_by_whatever_name(home: Path) -> None:
+    """But not what others need: start-up files, programs on PATH, folders of sessions."""
+    private = [made(home / name, "x") for name in (".tool/token", ".config/tool/login", ".keys")]
+    needed = [made(home / name, "x") for name in (".bashrc", ".runtime/bin/tool", ".project/file")]
+    plain = [made(home / name, "x") for name in (".a", ".b", ".c", ".d/e", ".config/tool/colours")]
+    for path in (*private, *needed):
+        os.chmod(path, 0o600)
+    for folder in (".runtime", ".project"):
+        os.chmod(home / folder, 0o700)
+    env = {"HOME": str(home), "PATH": str(home / ".runtime/bin")}
+    hidden = boundary_for("workspace", [str(home / ".project")], environ=env).hidden
+    assert set(private) <= set(hidden)
+    assert not [path for path in hidden if any(seen.startswith(path) for seen in (*needed, *plain))]
+    for path in plain:
+        os.chmod(path, 0o600)
+    assert not set(private) & set(boundary_for("workspace", [], environ=env).hidden), "it says nothing"
+
+
 def test_files_of_ours_are_hidden_but_for_agents_that_were_installed(home: Path) -> None:
     made(home / ".local/share/dragoman/hub.db")
     made(home / ".local/share/dragoman/agents/x/bin")
@@ -77,6 +95,7 @@ def test_a_session_in_the_home_folder_cannot_write_start_up_files(home: Path) ->
     bashrc, git_config = made(home / ".bashrc"), made(home / ".gitconfig")
     boundary = plan(home, home)
     assert {bashrc, git_config} <= set(boundary.read_only)
+    assert str(home / ".zshrc") in boundary.reserved
 
 
 def test_the_state_of_an_agent_is_writable_its_settings_are_not_and_its_login_is_seen(home: Path) -> None:
@@ -141,6 +160,28 @@ def test_submodules_nested_repositories_and_hooks_elsewhere_are_protected(home: 
     expected = (".husky", "module/.git", ".git/modules/module/config", ".git/modules/module/hooks")
     for name in (*expected, "vendor/nested/.git/hooks", "vendor/nested/.git/config"):
         assert str(repo / name) in found, name
+
+
+def test_what_gits_settings_include_is_protected_or_reserved(home: Path, tmp_path: Path) -> None:
+    made(home / ".gitconfig", "[core]\n  hooksPath = .global-hooks\n")
+    git("init", "repo", cwd=tmp_path)
+    repo = tmp_path / "repo"
+    folder = repo / ".git"
+    for name in (".husky/_/pre-commit", "nested.conf", ".global-hooks/x", "worktrees"):
+        made(repo / name)
+    made(repo / "shared.conf", '[include]\n path = "nested.conf" ; a remark\n')
+    with (folder / "config").open("a") as file:
+        file.write('[Include] path = ../shared.conf\n[includeIf "onbranch:a]b"]\n\tpath = ../later.conf\n')
+        file.write("[core]\nhooksPath = .husky/_\n[extensions] worktreeConfig = true\n")
+    made(folder / "worktrees/other/gitdir")
+    made(folder / "modules/vendor/part/HEAD")
+    boundary = plan(home, repo)
+    names = (".husky", "shared.conf", "nested.conf", ".global-hooks")
+    inside = ("config.worktree", "worktrees/other/config.worktree", "modules/vendor/part/hooks")
+    expected = {*(str(repo / name) for name in names), *(str(folder / name) for name in inside)}
+    assert expected <= set(boundary.read_only)
+    reserved = ("later.conf", ".git/commondir", ".git/modules/vendor/part/commondir")
+    assert {str(repo / name) for name in reserved} <= set(boundary.reserved)
 
 
 def test_a_repository_without_hooks_gets_an_empty_folder_to_protect(home: Path, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ would obey the configuration that we are about to protect.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -22,7 +21,8 @@ _SKIPPED = frozenset(
     {".git", "node_modules", "__pycache__", ".venv", "venv", "target", ".tox", ".mypy_cache"}
 )
 _COMMON = ("objects", "refs", "logs", "reftable", "lfs")
-_HOOKS_PATH = re.compile(rb"^\s*hookspath\s*=\s*\"?([^\"\n]+)", re.IGNORECASE | re.MULTILINE)
+_NESTED = 5
+"""How deep files of settings include each other; git itself stops at ten."""
 
 
 class GitPlaces(Struct, frozen=True):
@@ -30,23 +30,29 @@ class GitPlaces(Struct, frozen=True):
 
     writable: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
+    reserved: tuple[str, ...] = ()
+    """What git would obey and what is not there."""
 
     def __add__(self, other: GitPlaces) -> GitPlaces:
-        return GitPlaces(self.writable + other.writable, self.read_only + other.read_only)
+        return GitPlaces(
+            self.writable + other.writable, self.read_only + other.read_only, self.reserved + other.reserved
+        )
 
 
-def git_places(folder: str) -> GitPlaces:
+def git_places(folder: str, home: str = "") -> GitPlaces:
     """Of the repository that a folder is in, and of those below it. A repository without a folder for hooks
-    gets an empty one: what is not there cannot be protected.
+    gets an empty one: what is not there cannot be protected. Settings in the home folder hold for all.
     """
     found = GitPlaces()
+    everywhere = [name for name in (".gitconfig", ".config/git/config") if home]
+    hooks = [path for name in everywhere for path in _settings(os.path.join(home, name))[1]]
     above = folder
     while not os.path.lexists(os.path.join(above, ".git")) and above != os.path.dirname(above):
         above = os.path.dirname(above)
     if above != os.path.dirname(above):
-        found += _repository(above)
+        found += _repository(above, hooks)
     for nested in nested_repositories(folder):
-        found += _repository(nested)
+        found += _repository(nested, hooks)
     return found
 
 
@@ -69,19 +75,20 @@ def nested_repositories(folder: str) -> Iterator[str]:
         level = below
 
 
-def _repository(work_tree: str) -> GitPlaces:
+def _repository(work_tree: str, hooks: list[str]) -> GitPlaces:
     path = os.path.join(work_tree, ".git")
+    elsewhere = _parts(_hooks(work_tree, hooks))
     if os.path.islink(path):
-        return GitPlaces((), (os.path.realpath(path),))
+        return elsewhere + GitPlaces((), (os.path.realpath(path),))
     if os.path.isdir(path):
-        return GitPlaces((path,)) + _protected(path)
+        return elsewhere + GitPlaces((path,)) + _protected(path, work_tree)
     pointer = os.path.realpath(os.path.join(work_tree, _line(path).removeprefix("gitdir:").strip()))
-    own = GitPlaces((), (path,))
+    own = elsewhere + GitPlaces((), (path,))
     common = _line(os.path.join(pointer, "commondir"))
     if common:
         return own + _linked_work_tree(path, pointer, os.path.realpath(os.path.join(pointer, common)))
     if _is_submodule(work_tree, pointer):
-        return own + GitPlaces((pointer,)) + _protected(pointer)
+        return own + GitPlaces((pointer,)) + _protected(pointer, work_tree)
     return own
 
 
@@ -92,7 +99,7 @@ def _linked_work_tree(path: str, pointer: str, common: str) -> GitPlaces:
     if os.path.realpath(_line(os.path.join(pointer, "gitdir"))) != os.path.realpath(path):
         return GitPlaces()
     shared = tuple(folder for name in _COMMON if os.path.isdir(folder := os.path.join(common, name)))
-    return GitPlaces((pointer, *shared)) + _protected(common, make_hooks=False)
+    return GitPlaces((pointer, *shared)) + _protected(common, os.path.dirname(path), ours=False)
 
 
 def _is_submodule(work_tree: str, pointer: str) -> bool:
@@ -104,27 +111,79 @@ def _is_submodule(work_tree: str, pointer: str) -> bool:
     return False
 
 
-def _protected(git_folder: str, *, make_hooks: bool = True) -> GitPlaces:
+def _protected(git_folder: str, work_tree: str, *, ours: bool = True) -> GitPlaces:
     """What decides which programs git runs, in a repository, its work trees and its submodules."""
-    hooks, config = os.path.join(git_folder, "hooks"), os.path.join(git_folder, "config")
-    if make_hooks:
+    own = [os.path.join(git_folder, name) for name in ("hooks", "config", "config.worktree", "commondir")]
+    if ours:
         with suppress(OSError):  # it is there, or nobody may write here anyway
-            os.mkdir(hooks)
-    paths = [hooks, config, os.path.join(git_folder, "config.worktree")]
-    with suppress(OSError), open(config, "rb") as file:
-        text = file.read(1 << 20)
-        if match := _HOOKS_PATH.search(text):
-            paths.append(os.path.join(os.path.dirname(git_folder), os.fsdecode(match[1].strip())))
-        if make_hooks and b"worktreeconfig" in text.lower():
-            with suppress(OSError):
-                os.close(os.open(paths[2], os.O_CREAT | os.O_WRONLY, 0o644))
-    for name in _names(os.path.join(git_folder, "worktrees")):
-        paths += [os.path.join(name, part) for part in ("commondir", "gitdir", "config.worktree")]
-    found = GitPlaces((), tuple(path for path in paths if os.path.exists(path)))
-    for name in _names(os.path.join(git_folder, "modules")):
-        if os.path.isfile(os.path.join(name, "HEAD")):
-            found += _protected(name, make_hooks=make_hooks)
+            os.mkdir(own[0])
+    included, hooks, each_tree = _settings(own[1])
+    trees = _names(os.path.join(git_folder, "worktrees"))
+    for folder in (*([git_folder] if ours else []), *trees) if each_tree else ():
+        with suppress(OSError):
+            os.close(os.open(f"{folder}/config.worktree", os.O_CREAT | os.O_WRONLY, 0o644))
+    settings = (own[2], *(f"{name}/config.worktree" for name in trees))
+    for path in settings:
+        more = _settings(path)
+        included, hooks = included + more[0], hooks + more[1]
+    of_trees = [f"{name}/{part}" for name in trees for part in ("commondir", "gitdir")]
+    found = _parts([*own[:2], *of_trees, own[3], *included, *_hooks(work_tree, hooks)])
+    found += GitPlaces((), tuple(filter(os.path.exists, settings)))
+    for name in _submodules(os.path.join(git_folder, "modules")):
+        found += _protected(name, _work_tree_of(name), ours=ours)
     return found
+
+
+def _parts(paths: list[str]) -> GitPlaces:
+    there = tuple(path for path in paths if os.path.exists(path))
+    return GitPlaces((), there, tuple(path for path in paths if not os.path.lexists(path)))
+
+
+def _settings(path: str, nested: int = _NESTED) -> tuple[list[str], list[str], bool]:
+    """Of a file of git's settings: the files that it includes, also by a condition, and those that they
+    include; the folders of hooks; whether each work tree has settings of its own.
+    """
+    included, hooks, each_tree, section = list[str](), list[str](), False, ""
+    for line in _content(path, 1 << 20).splitlines():
+        if (line := line.strip()).startswith("["):
+            head, _, line = line[1:].rpartition("]")
+            section = head.lower().replace(".", " ").partition(" ")[0]
+        name, _, value = line.partition("=")
+        value = value.partition(" #")[0].partition(" ;")[0].strip().strip('"')
+        match section, name.strip().lower():
+            case "include" | "includeif", "path" if value and nested:
+                file = os.path.normpath(os.path.join(os.path.dirname(path), os.path.expanduser(value)))
+                below = _settings(file, nested - 1)
+                included, hooks = [*included, file, *below[0]], hooks + below[1]
+            case "core", "hookspath" if value:
+                hooks.append(os.path.expanduser(value))
+            case "extensions", "worktreeconfig":
+                each_tree = value.lower() not in ("false", "no", "off", "0")
+    return included, hooks, each_tree
+
+
+def _hooks(work_tree: str, folders: list[str]) -> list[str]:
+    """Hooks in a folder like `.husky/_` start what is in the folder above it."""
+    paths = [os.path.normpath(os.path.join(work_tree, folder)) for folder in folders]
+    return [os.path.dirname(path) if os.path.basename(path) == "_" else path for path in paths]
+
+
+def _submodules(folder: str) -> Iterator[str]:
+    """The folders of git in it; that of a submodule `a/b` is deeper than others."""
+    for path in _names(folder):
+        if os.path.isfile(os.path.join(path, "HEAD")):
+            yield path
+        elif not os.path.islink(path):
+            yield from _submodules(path)
+
+
+def _work_tree_of(git_folder: str) -> str:
+    """Of a submodule; only a relative folder of hooks is looked for there."""
+    for line in _content(os.path.join(git_folder, "config"), 1 << 16).splitlines():
+        name, _, value = line.partition("=")
+        if name.strip().lower() == "worktree":
+            return os.path.normpath(os.path.join(git_folder, value.strip().strip('"')))
+    return os.path.dirname(git_folder)
 
 
 def _names(folder: str) -> list[str]:
@@ -135,8 +194,12 @@ def _names(folder: str) -> list[str]:
 
 
 def _line(path: str) -> str:
+    return _content(path, 4096).split("\n")[0].strip()
+
+
+def _content(path: str, most: int) -> str:
     try:
         with open(path, "rb") as file:
-            return os.fsdecode(file.read(4096).split(b"\n")[0]).strip()
+            return os.fsdecode(file.read(most))
     except OSError:
         return ""

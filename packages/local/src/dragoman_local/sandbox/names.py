@@ -31,15 +31,32 @@ SECRETS = (
     *(".codex/auth.json", ".gemini/oauth_creds.json", ".qwen/oauth_creds.json", ".config/goose/secrets.yaml"),
     *(".docker/run", ".docker/desktop", ".colima", ".lima", ".orbstack"),
     *(".local/share/opencode/auth.json", ".augment/session.json", ".cursor/auth.json"),
+    *(".config/glab-cli", ".config/composer/auth.json", ".composer/auth.json", ".config/heroku"),
+    *(".config/netlify", ".wrangler", ".config/.wrangler", ".databrickscfg", ".kaggle", ".step", ".minikube"),
+    *(".huggingface/token", ".cache/huggingface/token", ".ansible/vault", ".vnc", ".config/remmina"),
+    *(".config/filezilla", ".config/Signal", ".config/Slack", ".config/discord", ".config/keepassxc"),
+    *(".local/share/TelegramDesktop", ".local/share/containers/auth.json", ".config/pulse"),
+    *(".putty", ".irssi", ".config/msmtp", ".msmtprc", ".fetchmailrc", ".lesshst", ".node_repl_history"),
 )
 """Keys, passwords, tokens, cookies, and what was typed into shells; also those of agents, but for the agent
 whose state it is. Sockets of Docker are as good as a password of root.
 """
 
-SECRET_IF = {".npmrc": (b"_auth", b"_password")}
+SECRET_IF = {
+    ".npmrc": (b"_auth", b"_password"),
+    ".m2/settings.xml": (b"<password>", b"<passphrase>"),
+    ".gradle/gradle.properties": (b"assword", b"oken", b"ecret"),
+    ".nuget/NuGet/NuGet.Config": (b"assword", b"apikeys"),
+}
 """Files that many need and that hold a secret only if one of these words is in them."""
 
-SYSTEM_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh")
+SHOWN = (".config", ".local", ".cache")
+"""Full of other things, whatever their mode."""
+
+SYSTEM_SECRETS = (
+    *("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh", "/sys/kernel/debug", "/sys/kernel/tracing"),
+    *("/sys/fs/pstore", "/sys/firmware/efi/efivars"),
+)
 """For root alone: nobody else can read them."""
 
 SYSTEM_SOCKETS = ("/var/lib/lxd", "/var/lib/incus", "/var/snap/lxd/common/lxd", "/var/lib/docker")
@@ -48,8 +65,11 @@ PROJECT = (
     *(".dragoman", ".mcp.json", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks"),
     *(".claude/commands", ".claude/agents", ".codex", ".gemini/settings.json", ".qwen/settings.json"),
     *(".cursor/mcp.json", ".opencode", "opencode.json", "opencode.jsonc", ".vscode", ".idea", ".envrc"),
-    *(".zed/settings.json", ".zed/tasks.json", ".factory"),
+    *(".zed/settings.json", ".zed/tasks.json", ".factory", ".devcontainer", ".nvim.lua", ".nvimrc", ".exrc"),
+    *(".lvimrc", ".dir-locals.el", ".fleet", ".windsurf", ".kimi", ".roo", ".amp", ".mise.toml", ".autoenv"),
+    *(".gdbinit", ".lldbinit", ".cursor/hooks.json"),
 )
+PROJECT_ENDINGS = (".code-workspace",)
 """Below a folder of the session: our policy, and what agents, editors and shells obey when they open it."""
 
 HOME = (
@@ -62,7 +82,16 @@ HOME = (
     *(".gemini/settings.json", ".qwen/settings.json", ".config/goose/config.yaml"),
     *(f".config/opencode/{name}" for name in ("opencode.json", "opencode.jsonc", "config.json")),
     *(f".config/opencode/{name}{s}" for name in ("plugin", "command", "agent", "tool") for s in ("", "s")),
-    *(".cursor/mcp.json", ".factory/settings.json"),
+    *(".cursor/mcp.json", ".factory/settings.json", ".config/direnv", ".pydistutils.cfg", ".xsessionrc"),
+    *(
+        ".local/share/dbus-1",
+        ".local/share/systemd",
+        ".local/lib",
+        ".config/Code/User/settings.json",
+        ".config/Code/User/tasks.json",
+        ".config/zed",
+    ),
+    *(".cache/pip", ".cache/uv", ".cache/yarn", ".cache/go-build", ".npm", "go/pkg/mod"),
 )
 """Below the home folder, where a session or an agent may write there at all."""
 

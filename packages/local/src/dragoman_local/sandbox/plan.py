@@ -7,6 +7,7 @@ without one (see `git_places`).
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -44,12 +45,17 @@ def boundary_for(
     own = [path for name in state if os.path.exists(path := os.path.realpath(os.path.join(home, name)))]
     git = GitPlaces()
     for root in roots:
-        git += git_places(root)
-    protected = [os.path.join(root, name) for root in roots for name in names.PROJECT]
+        git += git_places(root, home)
+    obeyed = [os.path.join(root, name) for root in roots for name in (*names.PROJECT, *_by_ending(root))]
+    of_home = [os.path.join(home, name) for name in names.HOME]
+    protected = [*obeyed, *of_home]
+    obeyed += of_home if _is_below(home, roots) else []
     protected += [os.path.join(home, name) for name in names.HOME]
     protected += [*git.read_only, str(user_folder("data", env) / "agents")]
     sockets = _sockets([*roots, *own]) if parts.network else ()
-    hidden = _hidden(home, env, [*secrets, *sockets], own)
+    search_path = [folder for folder in env.get("PATH", "").split(os.pathsep) if folder]
+    kept = [*own, *map(os.path.realpath, search_path), *(root for root in roots if root != home)]
+    hidden = _hidden(home, env, [*secrets, *sockets], own, kept)
     writable = _unique([*roots, *own, *git.writable])
     around = (*writable, *hidden)
     read_only = _unique(path for path in map(_there, protected) if path and _is_below(path, around))
@@ -59,7 +65,9 @@ def boundary_for(
         writable=tuple(_places(path for path in writable if path not in read_only)),
         read_only=tuple(path for path in read_only if path not in hidden),
         reserved=tuple(
-            path for root in roots for name in names.PROJECT if not os.path.lexists(path := f"{root}/{name}")
+            path
+            for path in _unique([*obeyed, *git.reserved])
+            if not os.path.lexists(path) and _is_below(path, writable) and not _is_below(path, hidden)
         ),
         hidden=tuple(hidden),
         temporary=temporary,
@@ -67,7 +75,6 @@ def boundary_for(
         limits=parts.limits,
         network=parts.network,
     )
-    search_path = filter(None, env.get("PATH", "").split(os.pathsep))
     return showing(boundary, [*folders, *map(_installation, search_path)])
 
 
@@ -91,7 +98,9 @@ def _installation(folder: str) -> str:
     return prefix if is_prefix else folder
 
 
-def _hidden(home: str, env: Mapping[str, str], secrets: Sequence[str], own: Sequence[str]) -> list[str]:
+def _hidden(
+    home: str, env: Mapping[str, str], secrets: Sequence[str], own: Sequence[str], kept: Sequence[str]
+) -> list[str]:
     """Secrets of the home folder; for root, who may read those of others, of every home folder."""
     homes = [home]
     candidates = [
@@ -104,9 +113,42 @@ def _hidden(home: str, env: Mapping[str, str], secrets: Sequence[str], own: Sequ
         homes += ["/root", *(entry.path for entry in _entries("/home"))]
     for folder in homes:
         candidates += [os.path.join(folder, name) for name in names.SECRETS]
-        candidates += [path for name in names.SECRET_IF if _holds_secret(path := os.path.join(folder, name))]
+        held = ((os.path.join(folder, name), words) for name, words in names.SECRET_IF.items())
+        candidates += [path for path, words in held if _holds_secret(path, words)]
+        shown = [os.path.join(folder, name) for name in (*names.HOME, *names.SECRET_IF)]
+        candidates += _private(folder, [*kept, *shown])
     found = _unique(path for path in map(_there, candidates) if path)
     return [path for path in found if not _is_below(path, own)]
+
+
+def _private(home: str, kept: Sequence[str]) -> list[str]:
+    """What only its owner may read, where programs keep what belongs to a person: nobody knows all their
+    names. Where most of it has such a mode, that says nothing. What is `kept`, or around it, is no secret.
+    """
+    tops = [entry for entry in _entries(home) if entry.name.startswith(".") and entry.name not in names.SHOWN]
+    if 2 * sum(map(_is_private, tops)) > len(tops):
+        return []
+    found = list[str]()
+    for entry in (*tops, *_entries(os.path.join(home, ".config"))):
+        if _is_private(entry):
+            found.append(entry.path)
+        elif entry.is_dir(follow_symlinks=False):
+            found += [file.path for file in _entries(entry.path) if file.is_file() and _is_private(file)]
+    return [
+        path for path in found if not _is_below(path, kept) and not any(_is_below(k, [path]) for k in kept)
+    ]
+
+
+def _is_private(entry: os.DirEntry[str]) -> bool:
+    try:
+        mode = entry.stat(follow_symlinks=False).st_mode
+    except OSError:
+        return False
+    return not mode & 0o077 and (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _by_ending(folder: str) -> list[str]:
+    return [entry.name for entry in _entries(folder) if entry.name.endswith(names.PROJECT_ENDINGS)]
 
 
 def _sockets(own: Sequence[str]) -> Iterator[str]:
@@ -121,18 +163,18 @@ def _sockets(own: Sequence[str]) -> Iterator[str]:
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+            return list(entries)
     except OSError:
         return []
 
 
-def _holds_secret(path: str) -> bool:
+def _holds_secret(path: str, words: Iterable[bytes]) -> bool:
     try:
         with open(path, "rb") as file:
             text = file.read(1 << 16)
     except OSError:
         return False
-    return any(word in text for word in names.SECRET_IF[os.path.basename(path)])
+    return any(word in text for word in words)
 
 
 def _there(path: str) -> str:

@@ -169,6 +169,7 @@ def _instructions() -> Iterator[bytes]:
     yield from _when(56, *_if_any(0, _NAMESPACE_BITS))  # clone
     yield from _when(272, *_if_any(0, _NAMESPACE_BITS | 0x80))  # unshare, which also knows time namespaces
     yield from _when(16, _argument(1), *_if_equal(0x5412), *_if_equal(0x541C))  # TIOCSTI, TIOCLINUX
+    yield from _when(72, _argument(1), *_if_equal(0x400))  # a lease holds up whoever opens the file
     yield from _when(41, *_socket())
     for number, place in _MODES:
         yield from _when(number, *_if_any(place, _SET_USER_ID))

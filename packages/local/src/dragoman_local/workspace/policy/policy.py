@@ -32,7 +32,7 @@ from dragoman_local.workspace.policy.globs import ANY, RUN, is_known, may_be, na
 from dragoman_local.workspace.policy.rules import ActPart, PolicyRule, parts_of, relevance
 
 _GUARDED: Final = frozenset(
-    tuple(name.split("/"))
+    tuple(name.casefold().split("/"))
     for name in (
         *(".git", ".gitmodules", ".husky", ".githooks", ".pre-commit-config.yaml", "lefthook.yml", ".ssh"),
         *(".claude", ".codex", ".gemini", ".qwen", ".opencode", ".cursor", ".zed", ".kshrc"),
