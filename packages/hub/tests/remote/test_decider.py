@@ -37,7 +37,9 @@ class Line:
         self.client.start(self.client_hears)
         self.agent.start(self.agent_hears)
         self.relay = RemoteConversation(
-            client, agent, decider=AccessDecider(policy=rules.policy, approve=rules.approve, agent="claude")
+            client,
+            agent,
+            decider=AccessDecider(policy=rules.policy, approve=rules.approve, command=["claude"]),
         ).relay
 
     async def write(self, path: str, answer: str | None) -> dict[str, Any]:

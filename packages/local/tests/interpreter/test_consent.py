@@ -70,7 +70,7 @@ def test_every_decision_is_in_the_log(consent: Consent, audit: AuditLog) -> None
     consent(question("git status"))
     consent(question("git fetch"))
     entries = list(read_entries(Path(audit.path).read_text()))
-    assert [(entry["outcome"], entry["option"]) for entry in entries] == [("allow", "yes"), ("deny", None)]
+    assert [(entry["outcome"], entry["option"]) for entry in entries] == [("allow", "yes"), ("deny", "no")]
     assert entries[0]["command"] == "git status"
 
 

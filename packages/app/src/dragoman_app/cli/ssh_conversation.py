@@ -21,7 +21,6 @@ from dragoman_hub.remote.connection import RemoteConnection, open_connection
 from dragoman_hub.remote.conversation import RemoteConversation
 from dragoman_hub.remote.line import LineNotice, LineTransport, OpeningStep
 from dragoman_hub.remote.path_map import FolderMap, parse_map
-from dragoman_local.known.identity import identity_of_command
 from dragoman_local.sandbox.boundary import parse_profile, works_in_folders
 
 if TYPE_CHECKING:  # what only some starts need is imported where it is needed: each start is waited for
@@ -86,8 +85,7 @@ def _decider(args: argparse.Namespace) -> AccessDecider | None:
         return None
     from dragoman_hub.remote.decider import AccessDecider
 
-    agent = identity_of_command(args.command, "")
-    return AccessDecider(policy=args.policy, approve=args.approve, agent=agent)
+    return AccessDecider(policy=args.policy, approve=args.approve, command=args.command)
 
 
 async def _open_line(
@@ -114,10 +112,8 @@ def _variables(words: list[str]) -> dict[str, str]:
         name, is_set, value = word.partition("=")
         if not VARIABLE.fullmatch(name) or "\0" in value:
             raise LocalMistake("--env takes NAME or NAME=VALUE")
-        if is_set:
-            variables[name] = value
-        elif name in os.environ:
-            variables[name] = os.environ[name]
+        if is_set or name in os.environ:
+            variables[name] = value if is_set else os.environ[name]
     return variables
 
 

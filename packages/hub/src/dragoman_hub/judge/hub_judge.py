@@ -37,7 +37,6 @@ from dragoman_local.workspace.policy.audit import AuditLog, By
 from dragoman_local.workspace.policy.decision import (
     choose_option,
     select_option,
-    usable_options,
 )
 from dragoman_local.workspace.policy.judge import (
     Asker,
@@ -166,13 +165,14 @@ class HubJudge:
                 settlement = self._judge.settle(act, decision, options, option, by="policy")
                 return Raw(write(select_option(settlement.option)))
         self.note(act, decision, outcome="ask")
-        has_always = any(option.kind == "allow_always" for option in usable_options(options))
-        always = self._judge.cover_of_always(act, policy) if has_always else ""
+        usable, own, always = self._judge.offer(act, options, policy)
         whole_call = fold_calls(call, known_call)
         view = view_of(act, whole_call, why=decision.why, always=always)
         return OpenQuestion(
-            prompt=PermissionPrompt(act=act, decision=decision, view=view, options=tuple(options)),
-            shown_params=None if known_call is None else with_call(request.params, whole_call),
+            prompt=PermissionPrompt(act=act, decision=decision, view=view, options=usable, own=own),
+            shown_params=None
+            if known_call is None and own is None
+            else with_call(request.params, whole_call, own),
         )
 
     def prompt_of(self, session: LiveSession, request: OpenRequest) -> PermissionPrompt | None:

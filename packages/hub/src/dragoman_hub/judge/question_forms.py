@@ -26,12 +26,15 @@ PERMISSION: Final = "session/request_permission"
 EMPTY: Final = frozenset({b"null", b"[]", b"{}"})
 
 
-def with_call(params: Raw, call: v1.ToolCallUpdate) -> Raw:
-    """A request whose tool call is this one, for clients that show nothing but the request."""
+def with_call(params: Raw, call: v1.ToolCallUpdate, own: v1.PermissionOption | None) -> Raw:
+    """A request whose tool call is this one, with an option of ours, for clients that show nothing but the
+    request.
+    """
     members = object_of(params)
     said = {name: raw for name, raw in object_of(write(call)).items() if bytes(raw) not in EMPTY}
     tool_call = {**object_of(members.get("toolCall")), **said}
-    return Raw(encode_json({**members, "toolCall": tool_call}))
+    options = [*value_of(members.get("options"), []), *([] if own is None else [Raw(write(own))])]
+    return Raw(encode_json({**members, "toolCall": tool_call, "options": options}))
 
 
 def call_id_of(request: OpenRequest) -> str | None:

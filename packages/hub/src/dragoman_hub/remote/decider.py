@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 
 import msgspec
 from msgspec import UNSET
@@ -25,6 +25,7 @@ from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Request, id_key
 from dragoman.wire.glance import Glance
 from dragoman_hub.remote.own_calls import OwnCalls, params_in
+from dragoman_local.known.identity import identity_of_command
 from dragoman_local.workspace.policy.act_view import lent_call
 from dragoman_local.workspace.policy.judge import PermissionPrompt
 from dragoman_local.workspace.policy.permission_service import LocalDesk, LocalUser
@@ -45,7 +46,7 @@ MOST_KEPT = 1024
 class AccessDecider:
     """Stands on the way of a relay: `from_client` and `from_agent` give what goes on of each frame."""
 
-    def __init__(self, *, policy: str | None, approve: Approve | None, agent: str) -> None:
+    def __init__(self, *, policy: str | None, approve: Approve | None, command: Sequence[str]) -> None:
         """By the rules of a policy file, if one is named, and of this user's. Raises `LocalMistake`."""
         rules = LocalRules(policy=policy, approve=approve)
         try:
@@ -55,6 +56,7 @@ class AccessDecider:
         self.relay: Relay | None = None
         self.tell_client: Callable[[bytes], None] = lambda _: None
         """Both are set by the one who runs it."""
+        agent = identity_of_command(command, "")
         desk = LocalDesk(rules, door="ssh", agent=agent, user=LocalUser(permissions=self))
         self._permissions = desk.permissions
         self._numbers = itertools.count(1)

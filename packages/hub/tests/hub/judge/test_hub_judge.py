@@ -383,6 +383,39 @@ async def test_always_is_kept_for_what_it_said_and_nothing_more(tmp_path: Path) 
     assert rules.count("[[rule]]") == 1
 
 
+async def test_where_an_agent_has_no_always_the_hub_offers_one_and_the_agent_hears_a_yes(
+    tmp_path: Path,
+) -> None:
+    def modest() -> Agent:
+        agent = Agent("modest")
+
+        @agent.prompt
+        async def ask(turn: Turn) -> None:
+            call = v1.ToolCallUpdate(tool_call_id="c", kind="execute", raw_input={"command": "make a"})
+            await turn.say(str(await turn.ask(call, OPTIONS)))
+
+        return agent
+
+    async with staged({"one": modest}) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        first = client.prompt(session, "go")
+        question = await client.asked()
+        assert [each["kind"] for each in question["params"]["options"]] == [
+            *(option.kind for option in OPTIONS),
+            "allow_always",
+        ]
+        (entry,) = (await client.call("_dragoman/hub/inbox"))["requests"]
+        assert entry["params"]["options"] == question["params"]["options"]
+        assert entry["act"]["always"] == f"Always covers `make a` in {tmp_path}, for one."
+        client.allow(question, question["params"]["options"][-1]["optionId"])
+        await client.answer(first)
+        await client.answer(client.prompt(session, "again"))
+        assert len(set(client.texts())) == 1
+        assert "allow" in client.texts()[0]
+    assert (tmp_path / "config/dragoman/remembered.toml").read_text().count("[[rule]]") == 1
+
+
 class SlowRules:
     """Keeps a rule when it is told to."""
 

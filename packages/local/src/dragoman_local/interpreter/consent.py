@@ -7,7 +7,6 @@ agent said about a tool call before it asked is not known here: the question cou
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -18,16 +17,14 @@ from dragoman.dialect.message import Object
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
-from dragoman_local.workspace.policy.act import Act, ActContext
+from dragoman_local.workspace.policy.act import ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call
-from dragoman_local.workspace.policy.audit import AuditLog, audit_entry
+from dragoman_local.workspace.policy.audit import AuditLog
 from dragoman_local.workspace.policy.decision import PolicyDecision, choose_option
-from dragoman_local.workspace.policy.judge import resolve, with_real_paths
+from dragoman_local.workspace.policy.judge import PermissionJudge, resolve, with_real_paths
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_files import load_policy
 from dragoman_local.workspace.policy.policy_paths import policy_paths
-
-log = logging.getLogger(__name__)
 
 
 def consent_of(file: str, *, cwd: str, agent: str = "", audit: AuditLog | None = None) -> Consent:
@@ -46,33 +43,20 @@ def by_policy(
 ) -> Consent:
     """From the params of `session/request_permission` to the id of the option that says what was decided."""
     setting = ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
+    judge = PermissionJudge(audit=audit, now=now)
 
     def consent(params: Object) -> str | None:
         try:
             request = read(msgspec.json.encode(params), v1.RequestPermissionRequest)
         except (SchemaError, msgspec.MsgspecError):  # what cannot be read cannot be judged
             return None
-        act = act_of_call(request.tool_call, setting, session_id=request.session_id)
-        act = resolve(act)
+        act = resolve(act_of_call(request.tool_call, setting, session_id=request.session_id))
         decision = policy.decide(act)
         option = choose_option("allow", request.options) if decision.outcome == "allow" else None
-        if option is not None and write_audit(act, decision, option):
-            return option
         if option is None:
-            denial = PolicyDecision(
-                outcome="deny", rule=decision.rule, why=f"nobody can be asked; {decision.why}"
-            )
-            write_audit(act, denial, None)
-        return choose_option("deny", request.options)
-
-    def write_audit(act: Act, decision: PolicyDecision, option: str | None) -> bool:
-        if audit is None:
-            return True
-        try:
-            audit.append(audit_entry(act, decision, by="policy", option=option, time=now()))
-        except OSError:
-            log.exception("the audit log cannot be written; nothing is permitted until it can")
-            return False
-        return True
+            why = f"nobody can be asked; {decision.why}"
+            decision = PolicyDecision(outcome="deny", rule=decision.rule, why=why)
+            option = choose_option("deny", request.options)
+        return judge.settle(act, decision, request.options, option, by="policy").option
 
     return consent

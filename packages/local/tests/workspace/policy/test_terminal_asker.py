@@ -2,6 +2,7 @@ import asyncio
 import re
 
 import pytest
+from msgspec.structs import replace
 
 from dragoman_local.workspace.policy.act_view import view_of
 from dragoman_local.workspace.policy.decision import PolicyDecision
@@ -27,15 +28,28 @@ async def test_a_number_chooses_an_option() -> None:
     with terminal("2") as at:
         assert await asker(at).ask(asked()) == "once"
     assert "make test" in at.shown
-    assert re.search(r"Asked at \d\d:\d\d\. Choose 1-4, or q to choose nothing: ", at.shown)
+    keys = r"y \(allow once\), a \(always allow\), n \(reject\)"
+    assert re.search(rf"Asked at \d\d:\d\d\. Choose {keys}, 1-4, or q to choose nothing: ", at.shown)
     assert "  2) [allow once] once\n" in at.shown
     assert "  4) [always reject] never\n" in at.shown
 
 
 async def test_nothing_is_chosen_by_an_empty_line_or_by_words() -> None:
-    with terminal("", "y", "0", "5", "99999999999999999999", "²", "0000019", "3") as at:
+    with terminal("", "yes", "0", "5", "99999999999999999999", "²", "0000019", "3") as at:
         assert await asker(at).ask(asked()) == "no"
-    assert at.shown.count("Choose one of the numbers.") == 7
+    assert at.shown.count("Choose one of the letters or numbers.") == 7
+
+
+@pytest.mark.parametrize(("key", "chosen"), [("y", "once"), ("A", "always"), ("n", "no")])
+async def test_one_key_allows_once_or_for_good_or_refuses(key: str, chosen: str) -> None:
+    with terminal(key) as at:
+        assert await asker(at).ask(asked()) == chosen
+
+
+async def test_a_key_that_could_mean_two_options_means_neither() -> None:
+    options = (option("all", "allow_once", "Yes"), option("x", "allow_once", "Yes, this"), OFFERED[-1])
+    with terminal("y", "2") as at:
+        assert await asker(at).ask(replace(asked(), options=options)) == "x"
 
 
 @pytest.mark.parametrize(("lines", "ends"), [(["q"], False), ([], True), (["x"], True)])

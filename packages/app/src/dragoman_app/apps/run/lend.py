@@ -60,8 +60,7 @@ class LentWorkspace:
             from dragoman_local.known.identity import identity_of
             from dragoman_local.workspace.policy.permission_service import NOBODY, LocalDesk, ReportedAuditLog
 
-            plan, decisions = self._plan, self.decisions
-            agent = plan.target.agent
+            plan, decisions, agent = self._plan, self.decisions, self._plan.target.agent
             self._made_desk = LocalDesk(
                 plan.rules,
                 door="run",

@@ -354,11 +354,8 @@ def verify_audit_log(path: str) -> AuditReport:
 
 def _files_of(path: str) -> list[str]:
     """The oldest first."""
-    numbers = []
-    for name in os.listdir(os.path.dirname(path) or "."):
-        match = _ROTATED.fullmatch(name)
-        if match is not None and match[1] == os.path.basename(path):
-            numbers.append(int(match[2]))
+    names = map(_ROTATED.fullmatch, os.listdir(os.path.dirname(path) or "."))
+    numbers = [int(name[2]) for name in names if name is not None and name[1] == os.path.basename(path)]
     return [*(f"{path}.{number}" for number in sorted(numbers, reverse=True)), path]
 
 

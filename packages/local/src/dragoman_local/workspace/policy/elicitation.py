@@ -265,14 +265,12 @@ def cautions(url: str) -> list[str]:
     if host is None:
         return ["this is no proper address"]
     parts = urlsplit(url)
-    warnings = []
-    if parts.scheme != "https":
-        warnings.append(f"it is not https but {parts.scheme or 'nothing'}")
-    if "xn--" in host or not host.isascii():
-        warnings.append("its host holds letters that may look like others")
-    if "@" in parts.netloc:
-        warnings.append("it holds a login, and what stands before the @ is not its host")
-    return warnings
+    found = (
+        (parts.scheme != "https", f"it is not https but {parts.scheme or 'nothing'}"),
+        ("xn--" in host or not host.isascii(), "its host holds letters that may look like others"),
+        ("@" in parts.netloc, "it holds a login, and what stands before the @ is not its host"),
+    )
+    return [caution for is_so, caution in found if is_so]
 
 
 _ACTIONS: Final = ("accept", "decline")

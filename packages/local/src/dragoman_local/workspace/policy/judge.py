@@ -172,7 +172,9 @@ class PermissionPrompt(Struct, frozen=True, kw_only=True):
     text: str = ""
     """The same as text, where it is to be printed: to draw a large change takes a while."""
     options: tuple[v1.PermissionOption, ...]
-    """What may be answered. Their names are the agent's words."""
+    """What may be answered. Their names are the agent's words, but for `own`."""
+    own: v1.PermissionOption | None = None
+    """Our own way to say yes for good, if the agent has none: it hears a yes for once."""
     meta: object = None
     """`_meta` of the request, if it was one."""
 
@@ -180,6 +182,14 @@ class PermissionPrompt(Struct, frozen=True, kw_only=True):
     def texts(self) -> tuple[v1.Diff, ...]:
         """What files would hold then, for whoever judges it."""
         return texts_of(self.act.changes, self.view.remarks)
+
+
+class Offer(NamedTuple):
+    """What a person may answer."""
+
+    options: tuple[v1.PermissionOption, ...]
+    own: v1.PermissionOption | None
+    always: str
 
 
 class Settlement(NamedTuple):
@@ -297,7 +307,9 @@ class PermissionJudge:
         option = None if kind is None else choice.option_id
         settlement = self.settle(act, answer, options, option, by=choice.by, person=choice.person)
         if settlement.decision.outcome == outcome and kind in ("allow_always", "reject_always"):
-            return settlement._replace(kept=self._remember(act, outcome, policy))
+            settlement = settlement._replace(kept=self._remember(act, outcome, policy))
+        if prompt.own is not None and settlement.option == prompt.own.option_id:
+            return settlement._replace(option=choose_option("allow", options))
         return settlement
 
     def _remember(self, act: Act, outcome: Literal["allow", "deny"], policy: Policy) -> str:
@@ -312,9 +324,18 @@ class PermissionJudge:
             log.warning("an answer could not be kept: %s", error)
             return ""
 
-    def cover_of_always(self, act: Act, policy: Policy) -> str:
-        """What a yes for good would cover, as a sentence."""
-        return cover_text(act) if self._would_hold(act, "allow", policy) else NOT_KEPT
+    def offer(self, act: Act, options: Sequence[v1.PermissionOption], policy: Policy) -> Offer:
+        """What a person may answer, and what a yes for good would cover, as a sentence."""
+        usable = tuple(usable_options(options))
+        kinds = [option.kind for option in usable]
+        would_hold = self._would_hold(act, "allow", policy)
+        names = (f"dragoman:always{'+' * times}" for times in range(len(options) + 1))
+        own = None
+        if would_hold and "allow_once" in kinds and "allow_always" not in kinds:
+            free = next(name for name in names if all(name != option.option_id for option in options))
+            own = v1.PermissionOption(option_id=free, name="Yes, and remember it here", kind="allow_always")
+        always = (cover_text(act) if would_hold else NOT_KEPT) if own or "allow_always" in kinds else ""
+        return Offer(usable if own is None else (*usable, own), own, always)
 
     def _would_hold(self, act: Act, outcome: Literal["allow", "deny"], policy: Policy) -> bool:
         """Whether an answer can be kept, and would then answer this act: where the policy wants a person, it
@@ -354,9 +375,7 @@ def act_of_access(access: Access, setting: ActContext) -> Act:
             variables=command.assignments or command.env_names,
             session_id=access.session_id,
         )
-    kind: Literal["read", "write", "search"] = (
-        "write" if access.kind == "write" else "search" if access.kind == "search" else "read"
-    )
+    kind = access.kind if access.kind in ("write", "search") else "read"
     text = access.text if kind == "write" else None
     return act_of_file(kind, access.path, setting, session_id=access.session_id, text=text)
 

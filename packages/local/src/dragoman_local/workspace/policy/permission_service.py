@@ -55,7 +55,7 @@ from dragoman_local.workspace.policy.judge import (
     with_real_paths,
 )
 from dragoman_local.workspace.policy.policy import Policy
-from dragoman_local.workspace.policy.policy_files import NOT_KEPT, RememberedRules, load_policy
+from dragoman_local.workspace.policy.policy_files import RememberedRules, load_policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.policy_paths import policy_paths
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
@@ -81,8 +81,6 @@ class JudgedQuestion(Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     """What was asked by it."""
     prompt: PermissionPrompt | None = None
-    own: v1.PermissionOption | None = None
-    """Our own way to say yes for good, if there is one."""
 
 
 class PermissionService:
@@ -219,12 +217,7 @@ class PermissionService:
             decision = PolicyDecision(outcome="allow", rule=decision.rule, why=why)
         if decision.outcome != "ask" or self._asker is None:
             return JudgedQuestion(act=act, decision=decision, options=options)
-        offered_options = tuple(usable_options(options))
-        always = self._judge.cover_of_always(act, policy)
-        own = None if always == NOT_KEPT else _own_always(offered_options)
-        usable = offered_options if own is None else (*offered_options, own)
-        if not any(option.kind == "allow_always" for option in usable):
-            always = ""
+        usable, own, always = self._judge.offer(act, options, policy)
         view = view_of(act, call, why=decision.why, always=always)
         prompt = PermissionPrompt(
             act=act,
@@ -232,11 +225,10 @@ class PermissionService:
             view=view,
             text=view.text,
             options=usable,
+            own=own,
             meta=meta,
         )
-        return JudgedQuestion(
-            act=act, decision=decision, options=options, policy=policy, prompt=prompt, own=own
-        )
+        return JudgedQuestion(act=act, decision=decision, options=options, policy=policy, prompt=prompt)
 
     # Answering.
 
@@ -253,10 +245,9 @@ class PermissionService:
         return self._tell(act, settlement)
 
     async def _ask(self, asker: Asker, question: JudgedQuestion, prompt: PermissionPrompt) -> Settlement:
-        act, decision, own = question.act, question.decision, question.own
-        offered_options = [option for option in prompt.options if option is not own]
+        act, decision = question.act, question.decision
         try:
-            answer = await asker.ask(prompt) if offered_options else None
+            answer = await asker.ask(prompt) if prompt.options else None
         except asyncio.CancelledError:
             self._judge.note(act, decision, outcome="deny", by="cancel")
             raise
@@ -268,9 +259,6 @@ class PermissionService:
         if settlement is None:
             settle = self._judge.settle_choice
             settlement = await self._in_thread(settle, prompt, choice, question.policy)
-        if own is not None and settlement.option == own.option_id:
-            # The agent hears yes, and we remember.
-            settlement = settlement._replace(option=choose_option("allow", offered_options))
         return self._tell(act, settlement)
 
     def _tell(self, act: Act, settlement: Settlement) -> Settlement:
@@ -278,17 +266,6 @@ class PermissionService:
         if settlement.decision.outcome != "allow":
             self.denials.append((act, settlement.decision))
         return settlement
-
-
-def _own_always(options: Sequence[v1.PermissionOption]) -> v1.PermissionOption | None:
-    """Our own way to say yes for good, where an agent has none."""
-    kinds = {option.kind for option in options}
-    if "allow_always" in kinds or "allow_once" not in kinds:
-        return None
-    option_id = "dragoman:always"
-    while any(option.option_id == option_id for option in options):
-        option_id += "+"
-    return v1.PermissionOption(option_id=option_id, name="Yes, and remember it here", kind="allow_always")
 
 
 # One agent's desk.

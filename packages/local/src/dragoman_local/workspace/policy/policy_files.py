@@ -56,16 +56,17 @@ def load_policy(
 ) -> Policy:
     """Every layer that there is; a file that is named must be there, unless its `rules` were read before."""
     where = policy_paths(environ)
-    layers: list[PolicyLayer] = []
-    if file is not None:
-        layers.append(_layer(file, read_file(file) if rules is None else rules))
+    books = [] if file is None else [(file, read_file(file) if rules is None else rules, False)]
     user = read_if_there(where.policy)
     project = project_file(roots)
     if project is not None:
-        book = read_if_there(project)
         is_project_trusted = is_trusted(roots[0], user.trust, home=where.home)
-        layers.append(_layer(project, book, only_stricter=not is_project_trusted))
-    layers.append(_layer(where.policy, user))
+        books.append((project, read_if_there(project), not is_project_trusted))
+    books.append((where.policy, user, False))
+    layers = [
+        PolicyLayer(name=name, rules=book.rules, default=book.default, only_stricter=only_stricter)
+        for name, book, only_stricter in books
+    ]
     protected_paths = [
         where.config,
         *(f"{root.rstrip('/')}/.dragoman" for root in roots),
@@ -119,10 +120,6 @@ def read_if_there(path: str) -> Rulebook:
 
 _parse = lru_cache(maxsize=PARSED)(read_policy)
 """A file is read for every decision, so that a change counts at once; the same text is parsed once."""
-
-
-def _layer(name: str, book: Rulebook, *, only_stricter: bool = False) -> PolicyLayer:
-    return PolicyLayer(name=name, rules=book.rules, default=book.default, only_stricter=only_stricter)
 
 
 def _and_below(path: str) -> Sequence[str]:

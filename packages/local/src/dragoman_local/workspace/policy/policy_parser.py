@@ -92,8 +92,10 @@ class _PolicyParser:
             if not isinstance(data.get(key, ""), str):
                 raise self._error(line, key, end, f"{key} must be text")
         fields: dict[str, Any] = {key: self._texts(data, key, line, end) for key in _LISTS}
-        if (why := _wrong_unreadable(data)) is not None:
-            raise self._error(line, "unreadable", end, why)
+        if not isinstance(data.get("unreadable", False), bool):
+            raise self._error(line, "unreadable", end, "unreadable must be true or false")
+        if data.get("unreadable") and decision != "allow":
+            raise self._error(line, "unreadable", end, "unreadable is for rules that allow")
         return PolicyRule(
             **{**fields, "command": tuple(map(read_pattern, fields["command"]))},
             decision=decision,
@@ -146,14 +148,6 @@ def _objection(key: str, text: str) -> str | None:
 
 def _is_outcome(value: object) -> TypeGuard[Outcome]:
     return isinstance(value, str) and value in STRICTNESS
-
-
-def _wrong_unreadable(data: Mapping[str, object]) -> str | None:
-    if not isinstance(data.get("unreadable", False), bool):
-        return "unreadable must be true or false"
-    if data.get("unreadable") and data["decision"] != "allow":
-        return "unreadable is for rules that allow"
-    return None
 
 
 def _one_of(key: str, values: Iterable[str]) -> str:

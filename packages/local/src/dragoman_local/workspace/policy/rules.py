@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -205,23 +206,20 @@ def _elsewhere(rule: PolicyRule, act: Act, *, fold: bool) -> str | None:
     names whatever their case if `fold`.
     """
     line = None if act.script is None else act.script.text
+    is_place = partial(globs.permits, roots=(), home=act.home)
     project, names = act.roots[0] if act.roots else "", _agent_names(act.agent, fold=fold)
     conditions: tuple[tuple[str, Sequence[str], Callable[[], bool]], ...] = (
         ("other agents", rule.agent, lambda: any(_any_glob(rule.agent, each, fold=fold) for each in names)),
         ("other methods", rule.method, lambda: act.method in rule.method),
         ("other tools", rule.tool, lambda: _any_glob(rule.tool, act.tool, fold=fold)),
         ("other command lines", rule.command_line, lambda: line in rule.command_line),
-        ("other projects", rule.project, lambda: bool(project) and _is_place(rule.project, project, act)),
-        ("commands that start in other folders", rule.folder, lambda: _is_place(rule.folder, act.start, act)),
+        ("other projects", rule.project, lambda: bool(project) and is_place(rule.project, project)),
+        ("commands that start in other folders", rule.folder, lambda: is_place(rule.folder, act.start)),
     )
     for what, wanted, holds in conditions:
         if wanted and not holds():
             return f"it is for {what}"
     return None
-
-
-def _is_place(wanted: Sequence[str], folder: str, act: Act) -> bool:
-    return globs.permits(wanted, folder, roots=(), home=act.home)
 
 
 def _agent_names(agent: str, *, fold: bool) -> Sequence[str]:
@@ -306,13 +304,17 @@ class _Places:
             ]
             if len(bases) > MOST_FOLDERS:
                 return [*found, f"/{ANY}"]
-            for word in words if words[0].startswith(".") or "/" in words[0] else words[1:]:
-                for value in _values_in(word):
-                    for base in bases if len(value) <= LONGEST_PATH else ():
-                        if self._left == 0:
-                            return [*found, f"/{ANY}"]
-                        self._left -= 1
-                        found[globs.absolute(value, base, home=self._home)] = None
+            places = (
+                globs.absolute(value, base, home=self._home)
+                for word in (words if words[0].startswith(".") or "/" in words[0] else words[1:])
+                for value in _values_in(word)
+                for base in (bases if len(value) <= LONGEST_PATH else ())
+            )
+            taken = list(islice(places, self._left + 1))
+            found |= dict.fromkeys(taken[: self._left])
+            if len(taken) > self._left:
+                return [*found, f"/{ANY}"]
+            self._left -= len(taken)
         return list(found)
 
     def trees(self, possible: Iterable[Words], folders: Sequence[str]) -> Sequence[str]:

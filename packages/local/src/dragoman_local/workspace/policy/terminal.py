@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -137,6 +137,9 @@ _KINDS: Final = {
 }
 
 
+_KEYS: Final = {"y": "allow_once", "a": "allow_always", "n": "reject_once"}
+
+
 class _TerminalTalk:
     """`lock` is shared with others that use the same terminal."""
 
@@ -162,11 +165,11 @@ class TerminalAsker(_TerminalTalk):
     async def ask(self, question: PermissionPrompt) -> str | None:
         async with self._floor():
             self._write(f"\n{question.text}\n\n{_menu(question.options)}")
-            asked_at = clock_time()
+            asked_at, keys = clock_time(), _keys_of(question.options)
+            named = "".join(f"{key} ({_KINDS[option.kind]}), " for key, option in keys.items())
+            choice = f"Choose {named}1-{len(question.options)}, or q to choose nothing: "
             while True:
-                self._write(
-                    f"Asked at {asked_at}. Choose 1-{len(question.options)}, or q to choose nothing: "
-                )
+                self._write(f"Asked at {asked_at}. {choice}")
                 answer = await self._lines.read()
                 if answer is None:
                     self._write("\n")
@@ -174,12 +177,20 @@ class TerminalAsker(_TerminalTalk):
                 reply = answer.strip().casefold()
                 if reply == "q":
                     return None
+                if reply in keys:
+                    return keys[reply].option_id
                 if reply.isdecimal() and len(reply) < 7 and 1 <= int(reply) <= len(question.options):
                     return question.options[int(reply) - 1].option_id
-                self._write("Choose one of the numbers. ")
+                self._write("Choose one of the letters or numbers. ")
 
 
-def _menu(options: tuple[v1.PermissionOption, ...]) -> str:
+def _keys_of(options: Sequence[v1.PermissionOption]) -> dict[str, v1.PermissionOption]:
+    """The letters that stand for one option each: yes once, always, no."""
+    named = {key: [option for option in options if option.kind == kind] for key, kind in _KEYS.items()}
+    return {key: found[0] for key, found in named.items() if len(found) == 1}
+
+
+def _menu(options: Sequence[v1.PermissionOption]) -> str:
     return "".join(
         f"  {number}) [{_KINDS.get(option.kind, sanitize_line(option.kind))}] {option_name(option.name)}\n"
         for number, option in enumerate(options, 1)
@@ -288,6 +299,12 @@ class TerminalForms(_TerminalTalk):
             self._write("  (nothing)\n")
 
 
+_HINTS: Final = (
+    (v1.MultiSelectPropertySchema, "  (several, separated by commas)"),
+    (v1.BooleanPropertySchema, "  (yes or no)"),
+)
+
+
 def _value_text(value: Value) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
@@ -301,10 +318,7 @@ def _describe(name: str, field: Field, *, is_required: bool, secret: bool) -> st
         + (f"  [{sanitize_line(value, exact=True)}]" if value != title else "")
         for number, (value, title) in enumerate(choices_of(field), 1)
     ]
-    if isinstance(field, v1.MultiSelectPropertySchema):
-        lines.append("  (several, separated by commas)")
-    if isinstance(field, v1.BooleanPropertySchema):
-        lines.append("  (yes or no)")
+    lines += [hint for kind, hint in _HINTS if isinstance(field, kind)]
     if (default := default_of(field)) is not None:
         lines.append(f"  (an empty line takes {sanitize_line(_value_text(default), exact=True)})")
     if secret:

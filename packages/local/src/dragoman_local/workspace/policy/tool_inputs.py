@@ -111,7 +111,7 @@ def apply_patch(patch: str, text: str) -> str | None:
     lines = text.splitlines(keepends=True)
     result: list[str] = []
     at = 0
-    hunks = list(_hunks(patch))
+    hunks = _hunks(patch)
     for first, removed, added in hunks:
         start = first - 1 if removed else first
         if start < at or lines[start : start + len(removed)] != removed:
@@ -121,35 +121,29 @@ def apply_patch(patch: str, text: str) -> str | None:
     return "".join([*result, *lines[at:]]) if hunks else None
 
 
-def _hunks(patch: str) -> Iterator[tuple[int, list[str], list[str]]]:
+def _hunks(patch: str) -> list[tuple[int, list[str], list[str]]]:
     """The line at which each hunk begins, what it removes there, and what it puts in its place."""
-    hunk: tuple[int, list[str], list[str]] | None = None
+    hunks: list[tuple[int, list[str], list[str]]] = []
     last: tuple[list[str], ...] = ()
     for line in patch.splitlines(keepends=True):
         if match := _HUNK.match(line):
-            if hunk is not None:
-                yield hunk
-            hunk, last = (int(match[1]), [], []), ()
-        elif hunk is None:
-            continue
-        elif line.startswith("\\"):  # "\ No newline at end of file"
+            hunks.append((int(match[1]), [], []))
+            last = ()
+        elif hunks and line.startswith("\\"):  # "\ No newline at end of file"
             for side in last:
                 side[-1] = side[-1].removesuffix("\n")
-        else:
-            sides = {"-": (hunk[1],), "+": (hunk[2],)}.get(line[:1], (hunk[1], hunk[2]))
+        elif hunks:
+            _, removed, added = hunks[-1]
+            last = {"-": (removed,), "+": (added,)}.get(line[:1], (removed, added))
             body = line[1:] if line[:1] in "-+ " and line.strip("\n") else line
-            for side in sides:
+            for side in last:
                 side.append(body if body.endswith("\n") else f"{body}\n")
-            last = sides
-    if hunk is not None:
-        yield hunk
+    return hunks
 
 
 def _in_input(raw: object) -> list[FileChange]:
-    if not isinstance(raw, Mapping):
-        return []
-    path = _text(raw, PLACE_KEYS)
-    if path is None:
+    path = _text(raw, PLACE_KEYS) if isinstance(raw, Mapping) else None
+    if not isinstance(raw, Mapping) or path is None:
         return []
     edits = raw.get("edits")
     parts = [raw, *(edits if isinstance(edits, list) else ())]
