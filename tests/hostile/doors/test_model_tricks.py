@@ -10,6 +10,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -108,24 +109,14 @@ def test_what_is_permitted_has_a_line_in_the_audit_log(
     assert {"fs/write", "terminal"} <= allowed
 
 
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, Path]]:
-    folder = tmp_path_factory.mktemp("gateway")
-    cwd = folder / "cwd"
-    cwd.mkdir()
-    (folder / "token").write_text("a-token-that-is-long-enough-for-anybody-0123456789")
-    (folder / "token").chmod(0o600)
-    words = [
-        "serve",
-        "--openai",
-        "--approve",
-        "none",
-        "--cwd",
-        str(cwd),
-        "--token-file",
-        str(folder / "token"),
-    ]
-    command = forked([sys.executable, "-m", "dragoman", *words, "--", *puppet("v1")])
+@contextmanager
+def openai_server(folder: Path, cwd: Path, agent: list[str]) -> Iterator[tuple[str, str]]:
+    """Its address and token. Nobody is asked, and nothing is approved that no rule allows."""
+    token = folder / "token"
+    token.write_text("a-token-that-is-long-enough-for-anybody-0123456789")
+    token.chmod(0o600)
+    words = ["serve", "--openai", "--approve", "none", "--cwd", str(cwd), "--token-file", str(token)]
+    command = forked([sys.executable, "-m", "dragoman", *words, "--", *agent])
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=environment(folder), cwd=folder
     ) as server:
@@ -135,10 +126,19 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str
             line = server.stdout.readline()
             assert line
             address = next((word for word in line.split() if word.startswith("http://")), "")
-        yield address, (folder / "token").read_text(), cwd
+        yield address, token.read_text()
         os.kill(server.pid, signal.SIGTERM)
         server.stdout.read()
         server.wait(patience(20))
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, Path]]:
+    folder = tmp_path_factory.mktemp("gateway")
+    cwd = folder / "cwd"
+    cwd.mkdir()
+    with openai_server(folder, cwd, puppet("v1")) as (address, token):
+        yield address, token, cwd
 
 
 def complete(address: str, token: str, body: dict[str, object]) -> tuple[int, str]:

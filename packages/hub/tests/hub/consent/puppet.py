@@ -61,6 +61,11 @@ INTRODUCTIONS: dict[str, Frame] = {
         "agent_info": {"name": "puppet", "title": "Puppet", "version": "1"},
     },
     "haven": {"protocolVersion": 1, "capabilities": {}},
+    "koog": {
+        "protocolVersion": 1,
+        "capabilities": {"tools": [{"name": "work", "description": "Works", "inputSchema": {}}]},
+        "serverInfo": {"name": "puppet", "version": "1"},
+    },
     "acpex": {
         "protocolVersion": 1,
         "agentCapabilities": {"sessions": {"new": True, "load": False}},
@@ -354,6 +359,16 @@ def _haven_call(call: Frame) -> Frame:
     return {**rest, "id": call["toolCallId"], "name": call["title"], "kind": kind}
 
 
+class Koog(Puppet):
+    edge = "koog"
+
+    def announce(self, session: str, call: Frame) -> None:
+        """Its guide's agents leave out what they think goes without saying."""
+        self.update(
+            session, **{name: value for name, value in call.items() if name not in ("title", "status")}
+        )
+
+
 class Acpex(Puppet):
     edge = "acpex"
 
@@ -444,6 +459,7 @@ PUPPETS: dict[str, type[Puppet]] = {
     "threads": Threads,
     "haven": Haven,
     "acpex": Acpex,
+    "koog": Koog,
     "child": Child,
 }
 

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from tests.pairwise import pairs_in, pairwise
 
-EDGES: Final = ("v1", "v2", "crow", "threads", "haven", "acpex", "child", "official")
-"""Who speaks: raw lines in seven forms (`child` is a subagent of a v1 agent), and the official Python SDK."""
+EDGES: Final = ("v1", "v2", "crow", "threads", "haven", "acpex", "koog", "child", "official")
+"""Who speaks: raw lines in eight forms (`child` is a subagent of a v1 agent), and the official Python SDK."""
 
 WRITE_SHOWN, RUN_SHOWN, OWN = "write shown", "run shown", "own"
 WRITE, READ, READ_OUTSIDE = "write", "read", "read outside"
