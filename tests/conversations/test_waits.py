@@ -28,6 +28,7 @@ from tests.conversations.slow_people import (
     plain_asking_agent,
     think,
 )
+from tests.forks import forked
 from tests.runtime.raw import request, result
 from tests.sdk.ends import EVERYTHING, RawClient, raw_agent, raw_client
 
@@ -262,7 +263,7 @@ def test_a_blocking_client_does_not_count_the_time_of_its_own_person(monkeypatch
         asyncio.run_coroutine_threadsafe(think(), loop).result()
         return v1.ElicitationAcceptAction(content={})
 
-    command = [sys.executable, slow_people.__file__, "plain"]
+    command = forked([sys.executable, slow_people.__file__, "plain"])
     with blocking.connect(command, client=client, limits=HASTE) as agent:
         session = agent.new_session(cwd="/tmp")
         turn = session.prompt("elicitation/create /tmp", silence=60.0)

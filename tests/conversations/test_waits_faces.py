@@ -44,6 +44,7 @@ from tests.conversations.slow_people import (
     in_leaps,
     think,
 )
+from tests.forks import forked
 from tests.hub.sessions.stage import Talker, staged
 
 PERSONS = sorted(ANSWERS)
@@ -95,7 +96,7 @@ async def by_run(folder: Path, method: str) -> str:
 
 
 async def by_chat(folder: Path, method: str) -> str:
-    agent = shlex.join([sys.executable, slow_people.__file__])
+    agent = shlex.join(forked([sys.executable, slow_people.__file__]))
     backend = LocalBackend(str(folder), LocalRules(policy=str(folder / "ask.toml")), record=False)
     person = SlowPerson()
     async with backend.open(ChatRequest(agent=agent, cwd=str(folder)), person, person) as chat:

@@ -83,7 +83,7 @@ def forked(agent: Command) -> Command:
     """The same agent for tests that talk to it and ask no more: what it costs, what it starts and how signals
     end it is seen on a process of its own.
     """
-    return (*forks.DRAGOMAN, *agent[3:]) if agent[:3] == ECHO[:3] else agent
+    return tuple(forks.forked(agent))
 
 
 def agents(fault: str, stage: str) -> list[str]:

@@ -22,6 +22,7 @@ from dragoman import AgentHandle, Client, Limits, Session, connect
 from dragoman.errors import CallFailed, DragomanError
 from dragoman.schema.v1 import ClientCapabilities, ReadTextFileRequest, ReadTextFileResponse
 from dragoman.sdk.official.adapter import adapt
+from tests.forks import forked
 from tests.interop.programs import ROOT
 
 Play = Callable[["Echo", str, dict[str, Any]], Awaitable[str | None]]
@@ -360,6 +361,6 @@ async def test_an_error_meant_for_the_client_reaches_it_and_no_other() -> None:
 
 @pytest.mark.bound(20)
 async def test_the_example_answers() -> None:
-    async with connect([sys.executable, str(ROOT / "examples" / "official_agent.py")]) as agent:
+    async with connect(forked([sys.executable, str(ROOT / "examples" / "official_agent.py")])) as agent:
         session = await agent.new_session(cwd="/tmp")
         assert (await session.prompt("Hello")).text == "You said: Hello"

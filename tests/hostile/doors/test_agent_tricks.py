@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.forks import forked
 from tests.hostile.doors.agent_steps import AgentTrick, request
 from tests.hostile.doors.cheat_tricks import CHEAT_TRICKS, HONEST, CheatTrick
 from tests.hostile.doors.dialect_tricks import DIALECT_TRICKS
@@ -32,7 +33,7 @@ SDKS = ["python", pytest.param("typescript", marks=needs_node)]
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HubProcess]:
     agents = {
-        "python": [sys.executable, str(HERE / "official_agent.py")],
+        "python": forked([sys.executable, str(HERE / "official_agent.py")]),
         "typescript": ["node", str(HERE / "official_agent.mjs")],
     }
     with hub_of_puppets(tmp_path_factory.mktemp("hub"), agents=agents) as hub:

@@ -18,7 +18,7 @@ from dragoman_app.cli import doctor
 from dragoman_app.cli.commands import COMMANDS
 from dragoman_app.cli.parser import make_parser
 from tests.cli.command_forks import run_command
-from tests.forks import DRAGOMAN
+from tests.forks import DRAGOMAN, module
 from tests.interop.programs import ROOT
 from tests.together import SideBySide
 from tests.transport.programs import alive, eventually
@@ -53,7 +53,7 @@ def test_a_healthy_agent_gets_a_line_for_every_step() -> None:
 
 @together
 def test_the_example_of_the_official_sdk_is_healthy() -> None:
-    done = examined("--", sys.executable, "-m", "tests.interop.python.official_agent")
+    done = examined("--", *module("tests.interop.python.official_agent"))
     assert done.returncode == 0, done.stdout
     assert "session/new works" in done.stdout
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from dragoman_local.sandbox.wall import can_hold
+from tests.forks import DRAGOMAN
 
 
 def sandbox(*words: str, folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
     env = {"PATH": os.environ["PATH"], "HOME": str(home)}
-    line = [sys.executable, "-m", "dragoman", "sandbox", *words]
+    line = [*DRAGOMAN, "sandbox", *words]
     return subprocess.run(line, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 

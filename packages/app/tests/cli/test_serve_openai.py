@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import openai
@@ -13,13 +12,14 @@ import pytest
 
 from dragoman.testing.pace import patience
 from dragoman_app.cli import main
+from tests.forks import DRAGOMAN
 
 
 def test_the_official_client_talks_to_the_command_and_a_signal_ends_it(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("t" * 40)
     options = ["--openai", "--agent", "echo", "--cwd", str(tmp_path), "--token-file", str(tmp_path / "token")]
     process = subprocess.Popen(
-        [sys.executable, "-m", "dragoman", "serve", *options],
+        [*DRAGOMAN, "serve", *options],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},

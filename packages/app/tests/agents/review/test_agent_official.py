@@ -13,10 +13,11 @@ import pytest
 from dragoman.testing.pace import patience
 from tests.agents.review.ground import APP_FINDINGS, APP_FIXED, findings_in, make_repository
 from tests.agents.review.process import COMMAND
+from tests.forks import forked
 from tests.interop.judges import refused_by_python, refused_by_typescript, sent
 from tests.interop.programs import ROOT, TS, needs_node, tapped
 
-PYTHON = [sys.executable, str(Path(__file__).with_name("official_reviewer.py"))]
+PYTHON = forked([sys.executable, str(Path(__file__).with_name("official_reviewer.py"))])
 TYPESCRIPT = ["node", str(TS / "reviewer.mjs")]
 
 
