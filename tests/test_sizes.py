@@ -19,7 +19,7 @@ REASONS: dict[str, str] = {
     "dragoman_hub/session/state.py": "a session's values, and the fold that is the only way to them",
     "dragoman_hub/engine/live_session.py": "where a session meets journal, agent and clients",
     "dragoman_local/workspace/tree_store.py": "one store: its tables, and all that reads and writes them",
-    "tests/sandbox/breakouts.py": "one program, a few lines for each attempt: another user runs it as one file",
+    "tests/sandbox/breakouts.py": "one program, a few lines an attempt: another user runs it as one file",
     "tests/hub/session/test_machine.py": "one table: a case for each event and each effect of `step`",
     "tests/hub/explore/moves.py": "a method for each thing that happens to a world",
     "tests/hub/explore/planted_bugs.py": "one table: a row for each planted bug",
