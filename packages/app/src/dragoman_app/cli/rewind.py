@@ -156,6 +156,7 @@ def _show(report: RewindReport, *, is_undo: bool) -> None:
     for failure in report.failures:
         say(sanitize_line(f"not put back: {failure.path}: {failure.why}"), file=sys.stderr)
     if report.conversation is not None:
-        say(f'Go on from there with: dragoman run --session {report.conversation} --continue-with AGENT "…"')
+        words = ["--session", report.conversation, "--continue-with", "AGENT"]
+        say(f'Go on from there: dragoman run {" ".join(words)} "…"')
     if report.done and not is_undo:
         say("`dragoman rewind --undo` takes this back.")

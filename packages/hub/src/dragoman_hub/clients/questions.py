@@ -78,4 +78,6 @@ def is_cancelled(result: Raw | None) -> bool:
 
 def _option_ids(request: OpenRequest) -> list[str]:
     options = value_of(object_of(request.shown).get("options"))
-    return [option["optionId"] for option in options] if isinstance(options, list) else []
+    option_list = options if isinstance(options, list) else []
+    ids = [option.get("optionId") for option in option_list if isinstance(option, dict)]
+    return [option for option in ids if isinstance(option, str)]

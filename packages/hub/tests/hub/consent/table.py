@@ -157,6 +157,8 @@ def core_rows() -> list[Row]:
     """A yes for once in every circumstance, for every act: what pairs alone would hide behind a no."""
     # What a child was granted ends with the turn of its parent.
     rows = [Row("child", NEXT_TURN, ONCE, RUN_SHOWN, SAME, announced=True)]
+    # All that threads can do with a yes.
+    rows.append(Row("threads", NOTHING, ONCE, READ, SAME, announced=False))
     for (place, circumstance), (offset, act) in product(enumerate(CIRCUMSTANCES), enumerate(ACTS)):
         announced = (place + offset) % 2 == 0
         able = [Row(edge, circumstance, ONCE, act, SAME, announced) for edge in EDGES]

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 SENTENCES = ("An agent ", "A turn ")
 
+ALWAYS = "dragoman:always"
+"""The option that the hub adds: the agent hears a yes, and the same is not asked again."""
+
 
 class Effect(NamedTuple):
     time: float
@@ -52,6 +55,15 @@ class Consent(NamedTuple):
     place: str
 
 
+class Always(NamedTuple):
+    """What a person wants no question about any more, in sessions of one agent in one folder."""
+
+    time: float
+    subject: str
+    place: str
+    where: tuple[str, str] | None
+
+
 class ConsentOracle(Oracle):
     _world: ConsentWorld
 
@@ -59,6 +71,7 @@ class ConsentOracle(Oracle):
         super().__init__(world)
         self.effects: list[Effect] = []
         self.consents: list[Consent] = []
+        self._always: list[Always] = []
         self.seen: dict[tuple[str, str], None] = {}
         """Questions that were shown to somebody: session and request."""
         self._lines: list[tuple[float, AuditEntry, bool]] = []
@@ -144,6 +157,12 @@ class ConsentOracle(Oracle):
         if not isinstance(call, dict) or not may(grant, "approve") or not self.reaches(grant, session):
             return
         name = str(call["toolCallId"])
+        if option == ALWAYS:
+            option = "allow"
+            act_of, _ = self._act_of(name, call)
+            if act_of is not None:
+                places = self._world.book.places
+                self._always.append(Always(self._now(), act_of.subject, act_of.place, places.get(session)))
         self.chosen.setdefault(name, set()).add(option)
         if name.startswith("hub-"):
             act, text, place = _shown(call)
@@ -206,7 +225,22 @@ class ConsentOracle(Oracle):
                 self._find(finding)
 
     def _verdicts(self, act: Act, begin: float, end: float) -> set[str]:
-        return {verdict_of(act, policy) for policy in self._world.policies_in(begin, end)}
+        """What the rules may have said, and what people have answered for good until then."""
+        verdicts = {verdict_of(act, policy) for policy in self._world.policies_in(begin, end)}
+        if "ask" in verdicts and any(
+            (each.subject, each.place) == (act.subject, act.place)
+            and each.time <= end
+            and each.where in self._sessions_of(act)
+            for each in self._always
+        ):
+            verdicts.add("allow")
+        return verdicts
+
+    def _sessions_of(self, act: Act) -> set[tuple[str, str] | None]:
+        """Agent and folder of the sessions in which it was wanted or asked about."""
+        book = self._world.book
+        sessions = [one.session for one in (*book.wanted, *book.questions.values()) if one.act == act]
+        return {book.places.get(session) for session in sessions}
 
     def _judge_questions(self) -> None:
         book = self._world.book
