@@ -364,9 +364,8 @@ class Koog(Puppet):
 
     def announce(self, session: str, call: Frame) -> None:
         """Its guide's agents leave out what they think goes without saying."""
-        self.update(
-            session, **{name: value for name, value in call.items() if name not in ("title", "status")}
-        )
+        said = {name: value for name, value in call.items() if name not in ("title", "status")}
+        self.update(session, sessionUpdate="tool_call", **said)
 
 
 class Acpex(Puppet):
