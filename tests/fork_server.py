@@ -228,10 +228,10 @@ def _become(request: bytes, streams: list[int]) -> list[str]:
     if os.isatty(0):
         with suppress(OSError):  # it is somebody else's
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    for text in (sys.stdout, sys.stderr):
-        if text.isatty() and isinstance(text, TextIOWrapper):
-            text.reconfigure(line_buffering=True)
     words, cwd, env = marshal.loads(request)
+    for text in (sys.stdout, sys.stderr):
+        if isinstance(text, TextIOWrapper) and (text.isatty() or "PYTHONUNBUFFERED" in env):
+            text.reconfigure(line_buffering=True, write_through="PYTHONUNBUFFERED" in env)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)

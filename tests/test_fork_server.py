@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import signal
 import socket
 import subprocess
@@ -145,6 +146,22 @@ def test_a_file_is_run_as_a_program(server: ForkServer, tmp_path: Path) -> None:
     prefixes = ([sys.executable], lent(server.address)[:-2])
     texts = {subprocess.check_output([*prefix, str(program), "one"]) for prefix in prefixes}
     assert len(texts) == 1
+
+
+def test_a_program_that_keeps_nothing_back_is_heard_at_once(server: ForkServer, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("print('now'); input()\n")
+    for prefix in ([sys.executable], lent(server.address)[:-2]):
+        with subprocess.Popen(
+            [*prefix, str(program)],
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as process:
+            assert process.stdout is not None
+            assert select.select([process.stdout], [], [], patience(10))[0]
+            assert process.stdout.readline() == b"now\n"
+            process.communicate(b"\n", timeout=patience(10))
 
 
 TERMINAL = "import os; print(os.isatty(1), os.tcgetpgrp(0) == os.getpid(), flush=True); input()"

@@ -103,6 +103,7 @@ class Person:
             self.repositories()
         os.mkfifo(self.out / "pipe")
         self.apart = subprocess.Popen(("sleep", "infinity"), start_new_session=True)
+        self.nice = os.getpriority(os.PRIO_PROCESS, self.apart.pid)
         self.memory = ctypes.create_string_buffer(self.token.encode(), 4096)
         self.scratch = ctypes.create_string_buffer(8192)
         held = os.open(secret, os.O_RDONLY)
@@ -352,8 +353,8 @@ class Person:
         told = json.loads((self.work / "told.json").read_text()) if (self.work / "told.json").exists() else {}
         changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
         heard = self.log_path.read_text(errors="replace")
-        nice = {"renice_the_group": os.getpriority(os.PRIO_PROCESS, self.group.pid) == 2,
-                "renice_whatever_the_user_runs": os.getpriority(os.PRIO_PROCESS, self.apart.pid) != 0,
+        nice = {"renice_the_group": os.getpriority(os.PRIO_PROCESS, self.group.pid) == 19,
+                "renice_whatever_the_user_runs": os.getpriority(os.PRIO_PROCESS, self.apart.pid) != self.nice,
                 "lower_the_group_in_the_queue_of_the_disk":
                     breakouts.call(252, 1, self.group.pid) == (2 << 13 | 6)}  # fmt: skip
         for child in (self.group, self.apart):

@@ -979,20 +979,20 @@ _signals("signal_the_group", _signal_to_group)
 
 @attempt()
 def renice_it(v: str) -> object:
-    os.setpriority(os.PRIO_PROCESS, number(), 1)
+    os.setpriority(os.PRIO_PROCESS, number(), 18)
     return "slower"
 
 
 @attempt(may_fail=ALONE)
 def renice_whatever_the_user_runs(v: str) -> None:
     if S.alone:
-        os.setpriority(os.PRIO_USER, os.getuid(), 1)
+        os.setpriority(os.PRIO_USER, os.getuid(), 18)
 
 
 @attempt()
 def renice_the_group(v: str) -> None:
     """The group of a process may have members that the process itself cannot see."""
-    os.setpriority(os.PRIO_PGRP, 0, 2)
+    os.setpriority(os.PRIO_PGRP, 0, 19)
 
 
 @attempt()
