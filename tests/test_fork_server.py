@@ -150,7 +150,7 @@ def test_a_file_is_run_as_a_program(server: ForkServer, tmp_path: Path) -> None:
 
 def test_a_program_that_keeps_nothing_back_is_heard_at_once(server: ForkServer, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
-    program.write_text("print('now'); input()\n")
+    program.write_text("import sys; print('now'); sys.stdin.readline()\n")
     for prefix in ([sys.executable], lent(server.address)[:-2]):
         with subprocess.Popen(
             [*prefix, str(program)],
