@@ -21,6 +21,7 @@ from dragoman.errors import (
     SpawnFailed,
 )
 from dragoman.sdk.client.prompt import TurnResult
+from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.disk_changes import ChangesReport
 from dragoman_app.apps.run.exits import EXITS
@@ -178,7 +179,13 @@ def outcome_of_login(error: LoginRequired, hint: str) -> RunOutcome:
 
 def _outcome_of_refusal(error: CallFailed) -> RunOutcome:
     if error.code != AUTH_REQUIRED:
-        return RunOutcome(name="agent_error", message=f"{error}{_details(error.data)}")
+        details = _details(error.data)
+        is_mute = error.code == INTERNAL_ERROR and not details
+        return RunOutcome(
+            name="agent_error",
+            message=f"{error}{details}",
+            next_step="--verbose shows what the agent says of it" if is_mute else None,
+        )
     # Nobody knows of its methods: it refused before it had named them.
     return RunOutcome(
         name="auth_needed",
