@@ -93,10 +93,13 @@ def test_a_person_decides_file_by_file(project: Path, tmp_path: Path) -> None:
     assert (project / "a.txt").read_text() == "before\n"
 
 
-def test_the_last_session_of_a_folder_is_gone_on_with(project: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("which", [["--continue"], ["--session", "last"]], ids=" ".join)
+def test_the_last_session_of_a_folder_is_gone_on_with(
+    which: list[str], project: Path, tmp_path: Path
+) -> None:
     agent, env = scripted(tmp_path, KEEPER), home(tmp_path)
     first = run("--agent", agent, "--format", "json", "x", folder=project, env=env)
-    again = run("--agent", agent, "--format", "json", "--continue", "x", folder=project, env=env)
+    again = run("--agent", agent, "--format", "json", *which, "x", folder=project, env=env)
     assert (first.named("session")[0]["how"], again.named("session")[0]["how"]) == ("new", "loaded")
     assert again.named("session")[0]["sessionId"] == first.named("session")[0]["sessionId"]
     assert again.status == 0

@@ -83,6 +83,7 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
     """Everything that is known before an agent is started; raises `UsageMistake`."""
     # A recorded session goes on with the other agent at once, unless its own agent is named to try first.
     takes_over = args.continue_with is not None and args.agent is None and (args.session or args.continue_)
+    wants_last = args.continue_ or args.session == LAST
     agent = args.continue_with if takes_over else args.agent
     is_attended = args.format != "json" and is_terminal(0) and is_terminal(2)
     target = find_target(
@@ -104,7 +105,7 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
             cwd=roots[0],
             directories=roots[1:],
             servers=_servers(args),
-            session_id=None if takes_over else args.session,
+            session_id=None if takes_over or wants_last else args.session,
             mode=args.mode,
             options=[_pair(text) for text in args.options],
         ),
@@ -112,7 +113,7 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
         answers=_answers(args.answers),
         limits=Limits(handshake_seconds=args.start_timeout or None, end_seconds=args.end_timeout),
         silence=args.silence or None,
-        continue_=args.continue_ and not takes_over,
+        continue_=wants_last and not takes_over,
         record=not args.no_history,
         changes=args.changes,
         steer=_steering(args),

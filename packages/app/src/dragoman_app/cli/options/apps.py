@@ -70,7 +70,7 @@ def _add_session(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--add-dir", action="append", default=[], metavar="DIR", help="one more folder")
     group.add_argument("--mcp", action="append", default=[], metavar="FILE", help="MCP servers, as JSON")
     which = group.add_mutually_exclusive_group()
-    which.add_argument("--session", metavar="ID", help="continue this session")
+    which.add_argument("--session", metavar="ID", help="continue this session; `last` is the latest")
     which.add_argument(
         "--continue",
         action="store_true",
