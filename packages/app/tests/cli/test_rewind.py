@@ -34,6 +34,9 @@ def test_what_a_person_wrote_is_not_lost_without_force(tmp_path: Path) -> None:
     assert "would be as it was before turn 2: 1 files" in shown.stdout
     assert stage.command("rewind", "--to", "2").returncode == 0
     assert file.read_text() == "was = 0\nmade = 1\n"
+    assert (
+        "All files are as they were before turn 2" in stage.command("rewind", "--to", "2", "--dry-run").stdout
+    )
     assert stage.command("rewind", "--undo").returncode == 0
     assert file.read_text() == after
     file.write_text(f"{after}typed = 3\n")

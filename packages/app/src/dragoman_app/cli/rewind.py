@@ -151,6 +151,9 @@ def _show(report: RewindReport, *, is_undo: bool) -> None:
             say(sanitize_line(f"  {step.act:<8} {step.path}{note}"))
         more = f", {len(steps) - SHOWN} of them not shown" if len(steps) > SHOWN else ""
         say(sanitize_line(f"{root} {verb} {where}: {len(steps)} files{more}"))
+    if not is_undo and not any(report.files.values()):
+        say(sanitize_line(f"All files are as they were before turn {report.turn} of {report.session}."))
+        say("`dragoman sessions` lists other sessions, for `dragoman rewind SESSION --to TURN`.")
     for path in report.left:
         say(sanitize_line(f"left as it is, because its content is not kept: {path}"), file=sys.stderr)
     for failure in report.failures:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, Client, Turn, connect
-from dragoman.errors import ErrorAnswer
+from dragoman.errors import ErrorAnswer, InvalidValue
 from dragoman.schema.v1 import (
     PermissionOption,
     RequestPermissionRequest,
@@ -120,7 +120,7 @@ async def test_an_end_that_was_said_is_not_said_again() -> None:
 
 async def test_what_is_known_about_a_call_is_announced() -> None:
     async def body(turn: Turn) -> None:
-        where = [ToolCallLocation(path="/x", line=3)]
+        where = [ToolCallLocation(path="/x", line=3), "/y"]
         async with turn.tool(
             "Read", kind="read", name="read_file", raw_input={"p": 1}, locations=where, tool_call_id="t"
         ):
@@ -130,7 +130,15 @@ async def test_what_is_known_about_a_call_is_announced() -> None:
     first = client.updates(session)[0]
     assert first["sessionUpdate"] == "tool_call"
     assert (first["title"], first["kind"], first["rawInput"]) == ("Read", "read", {"p": 1})
-    assert first["locations"] == [{"path": "/x", "line": 3}]
+    assert first["locations"] == [{"path": "/x", "line": 3}, {"path": "/y"}]
+
+
+async def test_a_place_is_an_absolute_path() -> None:
+    async def body(turn: Turn) -> None:
+        with pytest.raises(InvalidValue, match="must be an absolute path"):
+            turn.tool("Read", locations=["x"])
+
+    await played(body)
 
 
 async def test_calls_have_ids_of_their_own() -> None:

@@ -121,7 +121,7 @@ class Turn(Lender):
         kind: v1.ToolKind = "other",
         name: str | None = None,
         raw_input: object = None,
-        locations: Sequence[v1.ToolCallLocation] = (),
+        locations: Sequence[v1.ToolCallLocation | str] = (),
         tool_call_id: str | None = None,
         status: v1.ToolCallStatus = "in_progress",
     ) -> ToolCallReport:

@@ -21,6 +21,7 @@ from dragoman.errors import Cancelled, InvalidValue, LinkClosed, TurnOver
 from dragoman.runtime.deferred_module import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
+from dragoman.schema.scalars import is_absolute
 from dragoman.sdk.agent.lender import Permission
 from dragoman.sdk.outbound import as_list, write_update
 
@@ -46,7 +47,7 @@ class ToolCallReport:
         kind: v1.ToolKind,
         name: str | None,
         raw_input: object,
-        locations: Sequence[v1.ToolCallLocation],
+        locations: Sequence[v1.ToolCallLocation | str],
         tool_call_id: str | None,
         status: v1.ToolCallStatus = "in_progress",
     ) -> None:
@@ -56,7 +57,7 @@ class ToolCallReport:
         self.kind = kind
         self.name = name
         self.raw_input = raw_input
-        self.locations = as_list(locations, "locations")
+        self.locations = _as_locations(locations)
         self._status = status
         write_update(self._announcement(status))  # refuses what is wrong with it here, where it was written
         self._is_announced = self._has_ended = self._is_refused = False
@@ -92,7 +93,7 @@ class ToolCallReport:
         status: v1.ToolCallStatus | None = None,
         title: str | None = None,
         content: Sequence[v1.ToolCallContent | str] | None = None,
-        locations: Sequence[v1.ToolCallLocation] | None = None,
+        locations: Sequence[v1.ToolCallLocation | str] | None = None,
         raw_output: object = None,
     ) -> None:
         """Say what has changed; content and locations replace what was there."""
@@ -102,7 +103,7 @@ class ToolCallReport:
                 status=UNSET if status is None else status,
                 title=UNSET if title is None else title,
                 content=UNSET if content is None else [_as_content(*each) for each in _enumerate(content)],
-                locations=UNSET if locations is None else as_list(locations, "locations"),
+                locations=UNSET if locations is None else _as_locations(locations),
                 raw_output=UNSET if raw_output is None else raw_output,
             )
         )
@@ -157,6 +158,15 @@ class ToolCallReport:
 
 def _enumerate(content: Iterable[v1.ToolCallContent | str]) -> Iterable[tuple[int, v1.ToolCallContent | str]]:
     return enumerate(as_list(content, "content"))
+
+
+def _as_locations(locations: Iterable[v1.ToolCallLocation | str]) -> list[v1.ToolCallLocation]:
+    """Paths may stand for themselves."""
+    items = as_list(locations, "locations")
+    for at, item in enumerate(items):
+        if isinstance(item, str) and not is_absolute(item):
+            raise InvalidValue(f"locations[{at}]", item, "must be an absolute path")
+    return [v1.ToolCallLocation(path=item) if isinstance(item, str) else item for item in items]
 
 
 def _as_content(at: int, item: object) -> v1.ToolCallContent:

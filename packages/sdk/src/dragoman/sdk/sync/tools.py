@@ -59,7 +59,7 @@ class SyncToolCallReport:
         status: ToolCallStatus | None = None,
         title: str | None = None,
         content: Sequence[ToolCallContent | str] | None = None,
-        locations: Sequence[ToolCallLocation] | None = None,
+        locations: Sequence[ToolCallLocation | str] | None = None,
         raw_output: object = None,
     ) -> None:
         """Say what has changed; content and locations replace what was there."""

@@ -226,7 +226,7 @@ class SyncTurn(SyncLender):
         kind: ToolKind = "other",
         name: str | None = None,
         raw_input: object = None,
-        locations: Sequence[ToolCallLocation] = (),
+        locations: Sequence[ToolCallLocation | str] = (),
         tool_call_id: str | None = None,
         status: ToolCallStatus = "in_progress",
     ) -> SyncToolCallReport:
