@@ -40,7 +40,9 @@ class GateRow(Struct, frozen=True, kw_only=True):
     """What one method needs and does."""
 
     scopes: tuple[Scope, ...]
-    """Any of these is enough; none: nothing is needed but to have come in."""
+    """Any of these is enough; none: nothing is needed but to have come in. `prompt` and `admin` include
+    `observe`.
+    """
     effect: Effect
     shows: bool = False
     """Whether `observe` is needed besides: its answer tells more of a session than a question does."""
