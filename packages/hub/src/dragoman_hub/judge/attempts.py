@@ -25,10 +25,17 @@ class AttemptLog:
         self._refusals = Buckets(REFUSALS)
 
     async def write_change(
-        self, session: LiveSession, method: str, title: str, *, person: str, error: str = ""
+        self,
+        session: LiveSession,
+        method: str,
+        title: str,
+        *,
+        person: str,
+        error: str = "",
+        kind: str = "mode",
     ) -> None:
-        """A client changes how its agent asks; `error` is what became of it. Raises `ErrorAnswer` if it
-        cannot be written: then nothing is changed.
+        """A client changes how its agent asks, or puts files back; `error` is what became of it. Raises
+        `ErrorAnswer` if it cannot be written: then nothing is changed.
         """
         why = f"the agent refused: {error}" if error else "a client asked for it"
         entry = attempt_entry(
@@ -39,7 +46,7 @@ class AttemptLog:
             person=person,
             agent=session.state.agent,
             session=session.id,
-            kind="mode",
+            kind=kind,
         )
         if not await asyncio.get_running_loop().run_in_executor(self._threads, self._append, entry):
             raise ErrorAnswer(INTERNAL_ERROR, "Internal error: the audit log cannot be written")
