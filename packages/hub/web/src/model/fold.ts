@@ -35,6 +35,7 @@ export class Fold {
   plan: Plan | null = null;
   title: string | null = null;
   gone: string | null = null;
+  remembersFiles = false;
   ended: "closed" | "deleted" | null = null;
   /** Keys of prompts that the hub has taken in: what was shown as being sent is no longer. */
   taken = new Set<string>();
@@ -67,6 +68,7 @@ export class Fold {
     this.options = snapshot.configOptions ?? this.options;
     this.commands = snapshot.availableCommands ?? this.commands;
     this.usage = snapshot.usage ?? this.usage;
+    this.remembersFiles = snapshot.remembersFiles ?? this.remembersFiles;
     this.turn = snapshot.turn && snapshot.turn.key === this.turn?.key ? this.turn : (snapshot.turn ?? null);
     this.queue = [...(snapshot.queue ?? [])];
     for (const one of this.queue) this.taken.add(one.key);

@@ -83,10 +83,10 @@ class UserView implements ItemView {
     const { outcome } = this.item;
     if (outcome) this.element.append(el("p", "outcome faint", OUTCOMES[outcome]));
     if (!this.item.cursor || outcome) return; // a fork begins between turns
-    const fork = button("Fork from before this", "fork", () => {
-      this.element.dispatchEvent(new CustomEvent("fork", { bubbles: true, detail: this.item.cursor }));
-    });
-    this.element.append(fork);
+    const menu = button("", "turn-menu quiet", () => this.element.dispatchEvent(new CustomEvent("turn-menu", { bubbles: true, detail: { item: this.item, button: menu } })), "Menu of this message");
+    menu.setAttribute("aria-haspopup", "menu");
+    menu.append(iconNode("menu"));
+    this.element.append(menu);
   }
 }
 
