@@ -230,7 +230,9 @@ function tokens(end: End): string {
 
 function drawNote(target: HTMLElement, note: Note): void {
   target.append(el("strong", "", shown(note.title, "line")));
-  if (note.text) target.append(" ", shown(note.text));
+  const { text, remedy = "" } = note;
+  if (text) target.append(" ", shown(remedy && text.endsWith(remedy) ? text.slice(0, -remedy.length) : text));
+  if (remedy) target.append(el("div", "remedy", el("code", "", shown(remedy, "exact line")), copyButton(() => remedy, "Copy", "Copy this command")));
 }
 
 /** A question and its answer in one line. While it is open, its card shows what it is about. */
