@@ -9,7 +9,7 @@ import { build } from "esbuild";
 
 const HERE = import.meta.dirname;
 const OUT = join(HERE, "../src/dragoman_hub/web/static");
-const SHARED = { bundle: true, format: "esm", target: ["es2022", "chrome111", "firefox113", "safari16.4"], logLevel: "warning" };
+const SHARED = { bundle: true, format: "esm", alias: { lit: "lit-html" }, target: ["es2022", "chrome111", "firefox113", "safari16.4"], logLevel: "warning" };
 
 async function filesBelow(folder) {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
@@ -26,14 +26,59 @@ async function sourceHash() {
   return hash.digest("hex");
 }
 
+/**
+ * The page in two passes. Splitting makes a file of whatever two files share, and a first load would ask for a dozen of them. So the
+ * second pass joins all that is needed at once into one script, and what comes later takes from that what it shares. Names hold a hash
+ * of the whole build: each script names the others.
+ */
+async function buildScripts() {
+  const split = await build({
+    ...SHARED, entryPoints: [join(HERE, "src/main.ts")], outdir: "/", absWorkingDir: HERE, splitting: true, metafile: true, write: false,
+    entryNames: "[name]", chunkNames: "[name]-[hash]", legalComments: "inline",
+  });
+  const texts = new Map(split.outputFiles.map((file) => [basename(file.path), file.text]));
+  const facts = new Map(Object.entries(split.metafile.outputs).map(([path, output]) => [basename(path), output]));
+  const hash = createHash("sha256").update([...texts].flat().join("\0")).digest("hex").slice(0, 8).toUpperCase();
+  const address = (name) => `${basename(name, ".js").replace(/^(?!chunk)(.*)-[A-Z0-9]{8}$/, "$1")}-${hash}`;
+  const first = new Set(["main.js"]);
+  for (const name of first) for (const { path, kind } of facts.get(name).imports) if (kind === "import-statement") first.add(basename(path));
+  const inner = (name) => basename(name, ".js").replaceAll("-", "_");
+  const shared = [...first].filter((name) => name !== "main.js");
+  const taken = new Set(); // what is in the first script and taken by others, by the chunk that has it
+  for (const [name, text] of texts) {
+    if (!name.endsWith(".js") || first.has(name)) continue;
+    for (const [, list, chunk] of text.matchAll(/^import \{([^}]*)\} from "\.\/([\w-]+\.js)";$/gm)) for (const item of list.split(",")) taken.add(`${chunk} ${item.trim().split(" ")[0]}`);
+  }
+  const names = (chunk, from, to) => `{ ${facts.get(chunk).exports.filter((name) => taken.has(`${chunk} ${name}`)).map((name) => `${from(name)} as ${to(name)}`).join(", ")} }`;
+  const join_ = (chunk) => (name) => `${inner(chunk)}_${name}`;
+  const plugin = {
+    name: "join",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /.*/ }, ({ path, kind, importer, namespace }) => {
+        const name = basename(path);
+        if (kind === "entry-point") return { path: name, namespace: name === "main.js" ? "first" : "part" };
+        if (kind === "dynamic-import" || path === "main.js" || (namespace === "part" && !first.has(importer) && !first.has(name))) return { path: `./${address(name)}.js`, external: true };
+        if (namespace === "first" || first.has(importer)) return { path: name, namespace: "part" };
+        return { path: name, namespace: "shared" };
+      });
+      onLoad({ filter: /.*/, namespace: "first" }, () => ({ contents: ['import "./entry/main.js";', ...shared.map((chunk) => `export ${names(chunk, (name) => name, join_(chunk))} from "./${chunk}";`)].join("\n") }));
+      onLoad({ filter: /.*/, namespace: "part" }, ({ path }) => ({ contents: texts.get(path) }));
+      onLoad({ filter: /.*/, namespace: "shared" }, ({ path }) => ({ contents: `export ${names(path, join_(path), (name) => name)} from "main.js";` }));
+    },
+  };
+  const parts = [...texts.keys()].filter((name) => name.endsWith(".js") && (name === "main.js" || !first.has(name)));
+  const made = await build({
+    ...SHARED, plugins: [plugin], entryPoints: parts.map((name) => ({ in: name, out: address(name) })), outdir: join(OUT, "assets"), absWorkingDir: HERE,
+    minify: true, metafile: true, legalComments: "linked",
+  });
+  await writeFile(join(OUT, `assets/${address("main.js")}.css`), (await build({ ...SHARED, stdin: { contents: texts.get("main.css"), loader: "css" }, write: false, minify: true })).outputFiles[0].contents);
+  return [...Object.keys(made.metafile.outputs).map((path) => basename(path)), `${address("main.js")}.css`];
+}
+
 async function buildPage() {
   await rm(OUT, { recursive: true, force: true });
   await mkdir(OUT, { recursive: true });
-  const made = await build({
-    ...SHARED, entryPoints: [join(HERE, "src/main.ts")], outdir: join(OUT, "assets"), absWorkingDir: HERE, splitting: true, minify: true,
-    metafile: true, entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]", legalComments: "linked",
-  });
-  const outputs = Object.keys(made.metafile.outputs).map((path) => `/assets/${path.split("/assets/")[1]}`).sort();
+  const outputs = (await buildScripts()).map((name) => `/assets/${name}`).sort();
   const named = (start, end) => outputs.find((path) => path.startsWith(start) && path.endsWith(end));
   const style = named("/assets/main-", ".css");
   const script = named("/assets/main-", ".js");

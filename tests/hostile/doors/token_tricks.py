@@ -58,6 +58,9 @@ PROMPTING: dict[str, dict[str, Any]] = {
     "_session/steering": PROMPT,
     "_dragoman/hub/queue/edit": {"sessionId": "$VICTIM", "key": "$KEY", "prompt": PROMPT["prompt"]},
     "_dragoman/hub/queue/withdraw": {"sessionId": "$VICTIM", "key": "$KEY"},
+    "_dragoman/hub/rewind/preview": {"sessionId": "$VICTIM", "key": "$KEY"},
+    "_dragoman/hub/rewind": {"sessionId": "$VICTIM", "key": "$KEY", "identity": "x"},
+    "_dragoman/hub/rewind/undo": {"sessionId": "$VICTIM"},
     "_dragoman/hub/handover": {"sessionId": "$VICTIM", "agent": "haven", "force": True},
     "_dragoman/hub/folders": {"path": "$WORK/ze"},
 }

@@ -107,6 +107,36 @@ def changes_side_by_side(page: Any, scene: Scene) -> None:
     page.wait_for_selector(".diff.split")
 
 
+@state("Files that would be put back to before a turn", "light", "dark", "phone", "narrow", "zoom")
+def rewind(page: Any, scene: Scene) -> None:
+    if "rewind" not in scene.sessions:
+        folder = scene.hub.folder / "rewind"
+        folder.mkdir()
+        (folder / "poem.txt").write_text(POEM)
+        (folder / "src").mkdir()
+        _begin(page, scene, "rewind", "Please fix the parser", folder=folder)
+        ended(page, 1)
+        page.wait_for_selector(".changed-bar")
+        (folder / "src/notes.txt").write_text("typed by a person\n")
+    scene.go(page, "rewind")
+    page.click(".turn-menu", force=True)
+    page.click("text=Put files back")
+    page.wait_for_selector(".rewound input")
+
+
+@state("The menu of a message", "light", "phone")
+def turn_menu(page: Any, scene: Scene) -> None:
+    scene.go(page, "rewind")
+    page.click(".turn-menu", force=True)
+
+
+@state("Files that were put back", "dark")
+def rewound(page: Any, scene: Scene) -> None:
+    rewind(page, scene)
+    page.click(".rewind .choice")
+    page.wait_for_selector(".rewind >> text=Undo")
+
+
 @state("A commit", "light", "dark", "phone", "narrow", "zoom")
 def commit(page: Any, scene: Scene) -> None:
     changes(page, scene)

@@ -359,6 +359,45 @@ def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub
     assert git(folder, "status", "--porcelain") == ""
 
 
+def test_files_go_back_to_before_a_message_and_forth_again(visitor: Visitor, hub: RunningHub) -> None:
+    folder = hub.folder / "rewound"
+    folder.mkdir()
+    poem, notes = folder / "poem.txt", folder / "notes.txt"
+    poem.write_text("roses\nviolets\n")
+    page = visitor.start(folder)
+    send(page, "Please fix the parser")
+    ended(page, 1)
+    page.wait_for_selector(".changed-bar")
+    after = poem.read_text()
+    notes.write_text("typed\n")
+    page.hover(".user")
+    page.click(".turn-menu")
+    page.click("text=Put files back to before this")
+    says(page, ".rewound >> nth=0", "poem.txt", "+1", "−9")
+    says(page, ".rewound >> nth=1", "notes.txt", "goes away")
+    assert not page.is_checked(".rewound input")
+    assert poem.read_text() == after
+    if AXE.is_file():
+        assert faults(page, "dialog") == []
+    page.click(".rewind button >> text=Put back 1 file")
+    says(page, ".rewind", "1 file is put back")
+    assert (poem.read_text(), notes.read_text()) == ("roses\nviolets\n", "typed\n")
+    reads(page, "Files put back to before turn 1: poem.txt.")
+    counts(page, ".changed-bar", 0)
+    page.click(".rewind button >> text=Undo")
+    says(page, ".rewind", "Undone")
+    assert poem.read_text() == after
+    page.click(".rewind button >> text=Done")
+    closes(page)
+    watching = visitor.context.browser.new_page()
+    watching.goto(f"{hub.url}#token={hub.watcher}")
+    watching.wait_for_selector(".app[data-health=live]")
+    go(watching, page.url[page.url.index("#") :])
+    watching.wait_for_selector(".user")
+    assert not watching.is_visible(".turn-menu")
+    watching.close()
+
+
 WINDOWS = {
     "n": "dialog #new-cwd",
     "?": "dialog .keys",

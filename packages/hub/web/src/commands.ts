@@ -2,10 +2,9 @@
 
 import type { App } from "./model/app";
 import { THEMES, chooseTheme } from "./model/appearance";
-import { sessionTitle } from "./model/beginning";
+import { sessionTitle, successors } from "./model/beginning";
 import type { Conversation } from "./model/conversation";
 import { type Hubs, identityOf } from "./model/hubs";
-import type { AgentInfo } from "./model/types";
 import { surroundings } from "./surroundings";
 import { newSession } from "./view/windows";
 import type { PaletteEntry, PaletteOptions } from "./view/palette";
@@ -65,15 +64,10 @@ function ofSession(reach: CommandReach): PaletteEntry[] {
   if (reach.app.may("prompt")) {
     acts.push({ label: "Rename this session", icon: "edit", run: () => reach.rename() });
     acts.push({ label: "Fork this session", icon: "fork", run: () => reach.fork(open) });
-    for (const agent of successors(reach.app, open))
+    for (const agent of successors(reach.app, open.info))
       acts.push({ label: `Hand this session over to ${agent.title || agent.name}`, icon: "agents", run: () => reach.handOver(open, agent.name) });
   }
   return acts;
-}
-
-/** Who could go on with a session in the place of its agent. */
-export function successors(app: App, open: Conversation): AgentInfo[] {
-  return app.agents.filter((agent) => agent.name !== open.info?.agent);
 }
 
 function views({ app, hubs, go, search, start, help }: CommandReach): PaletteEntry[] {

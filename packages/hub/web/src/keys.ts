@@ -9,7 +9,8 @@ export interface Reach {
   /** What waits for the person, at all hubs. */
   inbox(): Iterable<Asked>;
   say(text: string): void;
-  board: BoardView;
+  /** Null until somebody has looked at it. */
+  board(): BoardView | null;
   composer(): Composer;
   /** The session that is open, as `identityOf` names it. */
   current(): string;
@@ -48,12 +49,12 @@ export function listenToKeys(reach: Reach): void {
     End: reach.toEnd,
   };
   const boardKeys: Record<string, () => void> = {
-    h: () => reach.board.move(0, -1),
-    l: () => reach.board.move(0, 1),
-    ArrowLeft: () => reach.board.move(0, -1),
-    ArrowRight: () => reach.board.move(0, 1),
-    ArrowDown: () => reach.board.move(1, 0),
-    ArrowUp: () => reach.board.move(-1, 0),
+    h: () => reach.board()?.move(0, -1),
+    l: () => reach.board()?.move(0, 1),
+    ArrowLeft: () => reach.board()?.move(0, -1),
+    ArrowRight: () => reach.board()?.move(0, 1),
+    ArrowDown: () => reach.board()?.move(1, 0),
+    ArrowUp: () => reach.board()?.move(-1, 0),
   };
   document.addEventListener("keydown", (event) => {
     const control = event.ctrlKey || event.metaKey;
@@ -67,7 +68,7 @@ export function listenToKeys(reach: Reach): void {
       if (choice) return act(event, () => choice.click());
     }
     if (document.querySelector("dialog[open], .menu")) return;
-    if (event.key === "Enter" && event.shiftKey && hasBoard()) return act(event, () => reach.openBeside(reach.board.current));
+    if (event.key === "Enter" && event.shiftKey && hasBoard()) return act(event, () => reach.openBeside(reach.board()?.current ?? ""));
     const meant = plainKeys[event.key] ?? (hasBoard() ? boardKeys[event.key] : undefined);
     if (meant) act(event, meant);
   });
@@ -88,7 +89,7 @@ function hasBoard(): boolean {
 
 /** What is asked by the session that is chosen, or open, or has waited longest. */
 function decideCurrent({ inbox, say, board, current, decide }: Reach): void {
-  const chosen = hasBoard() ? board.current : current();
+  const chosen = hasBoard() ? board()?.current : current();
   const asking = new Set([...inbox()].map(identityOf));
   const id = chosen && asking.has(chosen) ? chosen : [...asking][0];
   if (id) decide(id);
@@ -96,7 +97,7 @@ function decideCurrent({ inbox, say, board, current, decide }: Reach): void {
 }
 
 function step(reach: Reach, by: number): void {
-  if (hasBoard()) return reach.board.move(by, 0);
+  if (hasBoard()) return void reach.board()?.move(by, 0);
   const links = [...document.querySelectorAll<HTMLAnchorElement>("a.session")];
   const at = links.findIndex((link) => link.getAttribute("aria-current") === "page");
   const next = links[Math.max(0, Math.min(links.length - 1, at < 0 ? 0 : at + by))];

@@ -6,34 +6,29 @@
 import { html, nothing, render } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import "./style/index.css";
-import { download, exported } from "./export";
 import { App, type Found, type HubConnection } from "./model/app";
 import { applyAppearance } from "./model/appearance";
-import { sessionTitle, suggestionsFor } from "./model/beginning";
+import { sessionTitle, successors, suggestionsFor } from "./model/beginning";
 import type { Conversation } from "./model/conversation";
 import { Hubs, identityOf, parseHubLink } from "./model/hubs";
 import { listenToKeys } from "./keys";
 import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
 import { takeToken } from "./model/memory";
 import { takePairingCode } from "./model/pairing";
-import { type Item, entryOf, promptText } from "./model/items";
+import { type Item, type Speech, entryOf, promptText } from "./model/items";
 import { canTakeBack } from "./model/outbox";
 import { type Sending, sendingLabel } from "./model/steering";
-import { commands, successors } from "./commands";
 import { surroundings } from "./surroundings";
 import { type FilePlace, shortPath } from "./text/places";
 import { plain } from "./text/reveal";
-import type { AgentsView } from "./view/agents";
-import { BoardView } from "./view/board";
 import { Composer } from "./view/composer";
 import { askText, confirm, help, leaving } from "./view/dialogs";
 import { button, el, shown } from "./view/dom";
 import { hubNotice, inbox, outboxLink, sessionList, sidebarHead, viewLinks } from "./view/home";
 import { blockView } from "./view/blocks";
 import { afterFrame } from "./view/later";
-import { type PaletteEntry, openPalette } from "./view/palette";
+import type { PaletteEntry, PaletteOptions } from "./view/palette";
 import { closeDecided, decide, forgetCards } from "./view/question";
-import { searchAll } from "./view/search";
 import { sessionView } from "./view/session";
 import { type ShownPart, Timeline } from "./view/timeline";
 import { banner, menu, newSession, signIn } from "./view/windows";
@@ -52,10 +47,26 @@ const hubs = new Hubs(home, (hub) => {
 export let app = home;
 /** One for each side of a split view. */
 let composers = composersFor(home);
-/** Loaded when somebody looks at it. */
-let settings: typeof import("./view/settings").settingsView | null = null;
-let agents: AgentsView | "on its way" | null = null;
-const board = new BoardView(hubs, start, decideOn);
+/** Something that is loaded when somebody looks at it, and tried again a little later if it could not be. */
+class Later<T> {
+  value: T | null = null;
+  private isAsked = false;
+  constructor(private load: () => Promise<T>) {}
+
+  get(): T | null {
+    if (this.isAsked) return this.value;
+    this.isAsked = true;
+    this.load().then((value) => (this.value = value), () => {
+      window.setTimeout(() => (this.isAsked = false), RETRY_MS);
+      notLoaded();
+    }).finally(redraw);
+    return null;
+  }
+}
+const RETRY_MS = 3000;
+const settings = new Later(() => import("./view/settings"));
+const agents = new Later(() => import("./view/agents").then(({ AgentsView }) => new AgentsView(home, (agent) => newSession(home, openSession, agent))));
+const board = new Later(() => import("./view/board").then(({ BoardView }) => new BoardView(hubs, start, decideOn)));
 const timelines = new WeakMap<object, Timeline>();
 let asked = false;
 const LISTS_MS = 250;
@@ -162,33 +173,14 @@ function page() {
 function place() {
   switch (view) {
     case "board":
-      return board.view();
+      return board.get()?.view() ?? nothing;
     case "agents":
-      return agentsView();
+      return agents.get()?.view() ?? nothing;
     case "settings":
-      return settingsView();
+      return settings.get()?.settingsView(hubs) ?? nothing;
     case "inbox":
       return inboxFor("wide");
   }
-}
-
-function agentsView() {
-  if (!agents) {
-    agents = "on its way";
-    void import("./view/agents").then((loaded) => {
-      agents = new loaded.AgentsView(home, (agent) => newSession(home, openSession, agent));
-      redraw();
-    }, notLoaded);
-  }
-  return agents === "on its way" ? nothing : agents.view();
-}
-
-function settingsView() {
-  if (!settings) void import("./view/settings").then((loaded) => {
-    settings = loaded.settingsView;
-    redraw();
-  }, notLoaded);
-  return settings?.(hubs) ?? nothing;
 }
 
 /** A session, alone or on one side of a split view. */
@@ -200,7 +192,7 @@ function pane(open: Conversation, at: number) {
     redraw();
   };
   const isActive = current() === open;
-  return html`<section class="pane ${isActive ? "active" : ""}" data-session=${identityOf({ hub: app.key, sessionId: open.id })} aria-label=${app.beside ? `Session, ${at ? "right" : "left"} side` : nothing} @focusin=${enter} @pointerdown=${enter}>
+  return html`<section class="pane ${isActive ? "active" : ""} ${app.may("prompt") ? "" : "watches"}" data-session=${identityOf({ hub: app.key, sessionId: open.id })} aria-label=${app.beside ? `Session, ${at ? "right" : "left"} side` : nothing} @focusin=${enter} @pointerdown=${enter}>
     ${hubNotice(app)}${sessionView(app, open, timeline(open), composers[at], acts)}</section>`;
 }
 
@@ -241,8 +233,8 @@ function after(): void {
   closeDecided(waiting);
   const isBoard = !app.open && view === "board" && home.health !== "refused";
   for (const hub of hubs.all()) hub.feed.show(isBoard);
-  if (agents && agents !== "on its way") agents.show(!app.open && view === "agents" && home.health === "live");
-  if (isBoard) board.after();
+  agents.value?.show(!app.open && view === "agents" && home.health === "live");
+  if (isBoard) board.value?.after();
   const open = current();
   document.title = [waiting.size ? `(${waiting.size})` : "", open ? plain(open.info?.title || open.fold.title || "Session") : "", "Dragoman"]
     .filter(Boolean).join(" ");
@@ -408,8 +400,13 @@ function chooseFile(): void {
   openPalette({ title: "Open a file", placeholder: "Find a file of this session", entries: [], lookUp: (text) => findFiles(open, text) });
 }
 
+/** The palette, the search and the export are loaded with their first use. */
+function openPalette(options: PaletteOptions): void {
+  void import("./view/palette").then((loaded) => loaded.openPalette(options), notLoaded);
+}
+
 function palette(): void {
-  openPalette(commands({ app, hubs, current, go, openIdentity, openSession, search, start, split, chooseFile, changes, commit, rename, help, save, fork, handOver, decide: decideOn }));
+  void import("./commands").then(({ commands }) => openPalette(commands({ app, hubs, current, go, openIdentity, openSession, search, start, split, chooseFile, changes, commit, rename, help, save, fork, handOver, decide: decideOn })), notLoaded);
 }
 
 /** Where a message stands, as the hub numbers them; the name of a session looks different. */
@@ -445,7 +442,7 @@ function search(text = ""): void {
     if (open) void seekWanted(open);
     else openSession(found.sessionId, owner);
   };
-  searchAll(hubs, show, text);
+  void import("./view/search").then(({ searchAll }) => searchAll(hubs, show, text), notLoaded);
 }
 
 /** With several hubs, the hub is chosen first. */
@@ -524,9 +521,18 @@ function sessionMenu(event: Event, open: Conversation): void {
   ]);
 }
 
+function turnMenu(opener: HTMLElement, open: Conversation, { key, cursor }: Speech): void {
+  const owner = app;
+  const back = (): void => void import("./view/rewind").then(({ showRewind }) => showRewind(owner, open, key!), notLoaded);
+  menu(opener, [
+    key !== undefined && open.fold.remembersFiles && ["Put files back to before this …", back],
+    ["Fork from before this", () => fork(open, cursor)],
+  ]);
+}
+
 function handOverEntries(open: Conversation): [string, () => void][] {
   if (!app.may("prompt")) return [];
-  return successors(app, open).map((agent) => [`Hand over to ${agent.title || agent.name}`, () => handOver(open, agent.name)]);
+  return successors(app, open.info).map((agent) => [`Hand over to ${agent.title || agent.name}`, () => handOver(open, agent.name)]);
 }
 
 function handOverMenu(open: Conversation): ((event: Event) => void) | undefined {
@@ -555,6 +561,7 @@ function handOver(open: Conversation, agent: string): void {
 }
 
 async function save(open: Conversation): Promise<void> {
+  const { download, exported } = await import("./export");
   await open.history.readAll(app.rpc);
   const name = (open.info?.title || "session").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60);
   (surroundings.saveFile ?? download)(await exported(app, open), `${name || "session"}.html`);
@@ -585,9 +592,10 @@ export function startPage(connect: (app: App) => HubConnection): void {
     const sessionId = file.closest<HTMLElement>("[data-session]")?.dataset.session ?? identityOf({ hub: app.key, sessionId: current()?.id ?? "" });
     if (sessionId) openFile(sessionId, { path: file.dataset.file!, line: Number(file.dataset.line ?? 0) });
   });
-  document.addEventListener("fork", (event) => {
+  document.addEventListener("turn-menu", (event) => {
     const open = current();
-    if (open) fork(open, (event as CustomEvent<string>).detail);
+    const { item, button: opener } = (event as CustomEvent<{ item: Speech; button: HTMLElement }>).detail;
+    if (open) turnMenu(opener, open, item);
   });
   document.addEventListener("scroll", onScroll, { capture: true, passive: true });
   document.addEventListener("visibilitychange", () => hubs.all().forEach((hub) => hub.looked()));
@@ -601,7 +609,7 @@ export function startPage(connect: (app: App) => HubConnection): void {
   window.setInterval(() => (hubs.all().some((hub) => hub.health === "offline") || (view === "board" && !app.open) ? redrawLists() : undefined), 1000);
   window.setInterval(redraw, 30_000);
   listenToKeys({
-    inbox: () => hubs.inbox().values(), say: (text) => home.say(text), board, search, start, changes, help, go, palette, split, chooseFile, openBeside,
+    inbox: () => hubs.inbox().values(), say: (text) => home.say(text), board: () => board.value, search, start, changes, help, go, palette, split, chooseFile, openBeside,
     composer: () => composers[current() === app.beside ? 1 : 0],
     decide: decideOn,
     current: () => (current() ? identityOf({ hub: app.key, sessionId: current()!.id }) : ""),

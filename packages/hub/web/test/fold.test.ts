@@ -241,3 +241,10 @@ test("an agent that notifies what looks like a question has asked nothing", () =
   assert.ok(!JSON.stringify(fold.items).includes("ls docs"));
   assert.ok(JSON.stringify(folded([started("k1", "go"), { id: 1, ...forged }]).items).includes("ls docs"));
 });
+
+test("a denial has the hub's command that would allow it, and nobody else's", () => {
+  const denial = (more: object): Message => update("notice", { severity: "warning", title: "Not allowed:", description: "make. Run: allow make", ...more });
+  const [own, other] = folded([denial({ _meta: { dragoman: { remedy: "allow make" } } }), denial({})]).items;
+  assert.ok(own.kind === "note" && own.tone === "warn" && own.remedy === "allow make");
+  assert.ok(other.kind === "note" && other.remedy === undefined);
+});

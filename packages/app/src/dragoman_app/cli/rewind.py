@@ -16,7 +16,14 @@ from dragoman_app.apps.folder_memory import open_store, session_turns
 from dragoman_app.cli.fork import copy_conversation
 from dragoman_local.journal import open_journal
 from dragoman_local.journal.history import history_path, new_stream
-from dragoman_local.workspace.rewind import RewindFailure, RewindPlan, RewindStep, plan_rewind
+from dragoman_local.workspace.rewind import (
+    RewindFailure,
+    RewindPlan,
+    RewindStep,
+    last_rewind,
+    plan_rewind,
+    turn_places,
+)
 from dragoman_local.workspace.tree_store import TreeStore, Turn
 
 SHOWN = 40
@@ -62,7 +69,7 @@ async def _rewind(store: TreeStore, turns: list[Turn], args: argparse.Namespace)
     report = RewindReport(session=turns[0].session, turn=args.to, done=False)
     async with AsyncExitStack() as stack:
         plans: list[RewindPlan] = []
-        for root, look in _places(store, turns):
+        for root, look in turn_places(store, turns):
             plans.append(await plan_rewind(store, root, look))
             stack.push_async_callback(plans[-1].aclose)
             report.files[root] = plans[-1].steps
@@ -105,25 +112,10 @@ def _turns(store: TreeStore, session: str | None, number: int, folder: str) -> l
 
 def _last_rewind(store: TreeStore, folder: str) -> list[Turn]:
     """The last rewind in a folder that was not undone."""
-    stack: list[Turn] = []
-    for turn in store.turns(folder):
-        if turn.kind == "rewind" and turn.first is not None:
-            stack.append(turn)
-        elif turn.kind == "undo" and stack:
-            stack.pop()
-    if not stack:
+    found = last_rewind(store, folder)
+    if found is None:
         raise CommandFailed(f"there is no rewind in {folder} to be undone", "name its folder with --folder")
-    return [stack[-1]]
-
-
-def _places(store: TreeStore, turns: list[Turn]) -> list[tuple[str, int]]:
-    """The folders of these turns, each with the look before its turn."""
-    return [
-        (root, turn.first)
-        for root in store.roots()
-        for turn in store.turns(root)
-        if turn in turns and turn.first is not None
-    ]
+    return [found]
 
 
 def _refuse(store: TreeStore, plans: list[RewindPlan]) -> None:

@@ -17,6 +17,7 @@ from dragoman_hub.clients.pairing_methods import PairingMethods
 from dragoman_hub.clients.push_methods import PushMethods
 from dragoman_hub.clients.questions import is_answer
 from dragoman_hub.clients.request_checks import check_no_child, checked_cursor, making_key, named_agent
+from dragoman_hub.clients.rewind_methods import RewindMethods
 from dragoman_hub.clients.session_history import SessionHistory
 from dragoman_hub.clients.session_list import archive_filter
 from dragoman_hub.clients.session_progress import SessionProgress
@@ -54,6 +55,7 @@ class HubMethods:
         self._examining = asyncio.Lock()
         pairing, push = PairingMethods(hub), PushMethods(hub)
         commits, installs = CommitMethods(hub, self._progress_of), InstallMethods(hub)
+        rewinds = RewindMethods(hub, self._progress_of)
         self._handlers: dict[str, HubHandler] = {
             "sessions": self._sessions,
             "inbox": self._inbox,
@@ -83,6 +85,9 @@ class HubMethods:
             "revert": self._revert,
             "commit": commits.commit,
             "commit/preview": commits.preview,
+            "rewind": rewinds.rewind,
+            "rewind/preview": rewinds.preview,
+            "rewind/undo": rewinds.undo,
             "status": self._status,
             "pair": pairing.begin,
             "pair/status": pairing.status,

@@ -108,11 +108,17 @@ class SessionViews:
             "steering": self._steering(state.agent),
             "plan": state.update(b"plan").get("entries"),
             "usage": usage or None,
+            "remembersFiles": self._remembers_files(session),
             "turn": None if turn is None else {"key": turn.key, "by": turn.by},
             "queue": queue,
             "children": self._hub.children.tree(session),
             "requests": [self._hub.broker.describe(session, request) for request in session.state.questions],
         }
+
+    def _remembers_files(self, session: LiveSession) -> bool:
+        """Whether its files can be put back."""
+        changes = self._hub.changes
+        return changes.is_lasting and changes.far_side(session.id) is None
 
     def _prompts(self, agent: str) -> Any:
         """What the agent takes besides text, if it has ever said so."""

@@ -33,6 +33,7 @@ from dragoman_hub.engine.log import EntryLog
 from dragoman_hub.engine.ownership import SessionLease
 from dragoman_hub.engine.pending_entries import PendingEntries, unstored_error
 from dragoman_hub.engine.ports import AgentPort, ClientPort, FollowerPort, HubPort, Receipt
+from dragoman_hub.engine.reminders import with_note
 from dragoman_hub.session import events as ev
 from dragoman_hub.session.frames import encode_json, merge_ours, no_result, object_of, value_of
 from dragoman_hub.session.machine import StepResult, Verdict, prompt_verdict, step
@@ -620,13 +621,14 @@ class LiveSession:
         """Bring the agent there for a prompt. If that ends meanwhile, the start goes on for those behind
         it.
         """
+        note = ""
         try:
             await self.hub.will_run(self)
             process = await self.hub.pool.bind(self)
             if self._state.remind or self._state.is_unbriefed:
                 await self.hub.reminders.recall(self._state)
             if self._state.start == key:
-                await self.hub.changes.begin(
+                note = await self.hub.changes.begin(
                     self.id,
                     key,
                     (self._state.cwd, *self._state.folders),
@@ -645,7 +647,7 @@ class LiveSession:
             failure = error_object(INTERNAL_ERROR, f"the agent could not be reached: {error}")
         else:
             with room:  # it is counted anew as what is given to the agent
-                self._on_ready(key, process)
+                self._on_ready(key, process, note)
             return
         self.dispatch(ev.StartFailed(key=key, error=failure))
 
@@ -653,14 +655,16 @@ class LiveSession:
         """Bytes of a prompt that waits."""
         return sum(memoryview(prompt.params).nbytes for prompt in self._state.queue if prompt.key == key)
 
-    def _on_ready(self, key: str, process: SessionProcess) -> None:
-        """The process is there for a prompt, if that still waits for it."""
+    def _on_ready(self, key: str, process: SessionProcess, note: str) -> None:
+        """The process is there for a prompt, if that still waits for it; it gets `note` in front."""
         if self._state.start != key:
             self.hub.changes.end(self.id, key)
             return
         params = bytes(self._state.queue[0].params)
         needs_reminder = self._state.remind or self._state.is_unbriefed
         reminder_params = self.hub.reminders.remind(self.id, params) if needs_reminder else None
+        if note:
+            reminder_params = with_note(reminder_params or params, note)
         self.dispatch(ev.AgentReady(key=key, id=process.next_id(), reminder_params=reminder_params))
 
     def refuse_prompt(self, key: str, error: ErrorObject) -> None:

@@ -40,6 +40,13 @@ async def source_of(journal: Journal, stream: str) -> StreamPart:
     return StreamPart("")
 
 
+def with_note(params: bytes, note: str) -> bytes:
+    """A prompt with a note of ours in front."""
+    members = object_of(params)
+    blocks = [{"type": "text", "text": note}, *value_of(members.get("prompt"), [])]
+    return encode_json({**members, "prompt": Raw(encode_json(blocks))})
+
+
 class Reminders:
     """Of all sessions of a hub; read from the journal again when one is lost."""
 

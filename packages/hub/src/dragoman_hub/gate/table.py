@@ -125,6 +125,10 @@ REQUESTS: dict[str, GateRow] = {
     # Files of the session's folder alone; that the token may use the repository is seen there.
     f"{HUB}commit/preview": GateRow(scopes=("approve",), effect="look", shows=True),
     f"{HUB}commit": GateRow(scopes=("approve",), effect="answer", shows=True),
+    # Files of the folders in which the session's turns ran; that the token may use them is seen there.
+    f"{HUB}rewind/preview": GateRow(scopes=("prompt",), effect="look", shows=True),
+    f"{HUB}rewind": GateRow(scopes=("prompt",), effect="drive", shows=True),
+    f"{HUB}rewind/undo": GateRow(scopes=("prompt",), effect="drive", shows=True),
     f"{HUB}queue/edit": GateRow(scopes=("prompt",), effect="drive", places=(("prompt", "blocks"),)),
     f"{HUB}queue/withdraw": GateRow(scopes=("prompt",), effect="drive"),
     # It names another agent than the session's; the folders are the session's.

@@ -1,19 +1,51 @@
-"""Lines of the audit log about what is no act of an agent: changes of modes, and people who were refused."""
+"""Lines of the audit log about what is no act of an agent: changes of modes, and people who were refused; and
+denials that the conversation tells of.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from dragoman.errors import ErrorAnswer
 from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.envelope import JsonObject
 from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.gate.rates import Buckets, Rate
 from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, attempt_entry
 
 REFUSALS: Final = Rate(20, 60.0)
 """Lines about refusals of one token and one method."""
+
+
+class DenialLog(AuditLog):
+    """Also tells what was denied for want of a rule: such a line has the command that would allow it."""
+
+    def __init__(self, path: str, tell: Callable[[AuditEntry], None]) -> None:
+        super().__init__(path)
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """Where it is told; none is told before it is known."""
+        self._tell = tell
+
+    def append(self, line: AuditEntry) -> None:
+        super().append(line)
+        if line.remedy and line.outcome == "deny" and self.loop is not None:
+            self.loop.call_soon_threadsafe(self._tell, line)
+
+
+def denial_notice(line: AuditEntry) -> JsonObject:
+    """What the conversation says of a denial. `remedy` is the hub's word: agents cannot say it."""
+    what = line.command or line.title or " ".join((line.kind, *line.paths))
+    how = f"To allow it in this project, run on the hub's machine: {line.remedy}"
+    return {
+        "sessionUpdate": "notice",
+        "severity": "warning",
+        "title": "Not allowed:",
+        "description": f"{what} ({line.why}). {how}",
+        "_meta": {"dragoman": {"remedy": line.remedy}},
+    }
 
 
 class AttemptLog:
@@ -25,10 +57,17 @@ class AttemptLog:
         self._refusals = Buckets(REFUSALS)
 
     async def write_change(
-        self, session: LiveSession, method: str, title: str, *, person: str, error: str = ""
+        self,
+        session: LiveSession,
+        method: str,
+        title: str,
+        *,
+        person: str,
+        error: str = "",
+        kind: str = "mode",
     ) -> None:
-        """A client changes how its agent asks; `error` is what became of it. Raises `ErrorAnswer` if it
-        cannot be written: then nothing is changed.
+        """A client changes how its agent asks, or puts files back; `error` is what became of it. Raises
+        `ErrorAnswer` if it cannot be written: then nothing is changed.
         """
         why = f"the agent refused: {error}" if error else "a client asked for it"
         entry = attempt_entry(
@@ -39,7 +78,7 @@ class AttemptLog:
             person=person,
             agent=session.state.agent,
             session=session.id,
-            kind="mode",
+            kind=kind,
         )
         if not await asyncio.get_running_loop().run_in_executor(self._threads, self._append, entry):
             raise ErrorAnswer(INTERNAL_ERROR, "Internal error: the audit log cannot be written")

@@ -28,7 +28,7 @@ from dragoman_hub.engine.pending_entries import REDACTED_REQUEST
 from dragoman_hub.engine.ports import ClientPort
 from dragoman_hub.engine.session_reach import reaches
 from dragoman_hub.gate.admission import Grant
-from dragoman_hub.judge.attempts import AttemptLog
+from dragoman_hub.judge.attempts import AttemptLog, DenialLog, denial_notice
 from dragoman_hub.judge.hub_judge import HubJudge, LentQuestion, OpenQuestion
 from dragoman_hub.judge.question_forms import PERMISSION, about_of, check_question, refusal_of
 from dragoman_hub.judge.risks import RiskAssessor
@@ -37,7 +37,7 @@ from dragoman_hub.lending.lender import HubLender, LentWork
 from dragoman_hub.session import events as ev
 from dragoman_hub.session.frames import encode_json, object_of, value_of
 from dragoman_hub.session.state import OpenRequest, PromptAnswer
-from dragoman_local.workspace.policy.audit import AuditLog
+from dragoman_local.workspace.policy.audit import AuditEntry
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
 from dragoman_local.workspace.remote_access import PERMIT_METHOD
@@ -49,12 +49,18 @@ HAS_LARGE_ANSWER = frozenset({"fs/read_text_file", "terminal/output"})
 """What clients lend whose answers may be large."""
 
 
+MOST_DENIALS = 1000
+"""Denials that are remembered as told; more than that, and all are forgotten."""
+
+
 class ApprovalBroker:
     """Sits between agents that ask and everybody who might answer."""
 
     def __init__(self, hub: ClientHub) -> None:
         self._hub = hub
-        audit = AuditLog(hub.options.audit) if hub.options.audit else None
+        audit = DenialLog(hub.options.audit, self._tell_denial) if hub.options.audit else None
+        self._audit = audit
+        self._denials: set[tuple[str, str]] = set()  # by session and remedy, those that were told
         self.judge = HubJudge(hub, file=hub.options.policy, audit=audit)
         self.attempts = AttemptLog(audit, self.judge.threads)
         self._lending = HubLender(
@@ -93,6 +99,8 @@ class ApprovalBroker:
 
     def on_request(self, session: LiveSession, request: OpenRequest) -> None:
         """Called when it is stored, before anybody hears of it."""
+        if self._audit is not None:
+            self._audit.loop = asyncio.get_running_loop()
         seat = self._hub.pool.seats.get(session.state.agent)
         place = "" if seat is None else seat.spec.place
         if request.is_question or not (place or self._is_for_us(session, request)):
@@ -222,6 +230,16 @@ class ApprovalBroker:
             self._refuse(session, request, ErrorAnswer(INTERNAL_ERROR, why))
         else:
             self._lend_ourselves(session, request)
+
+    def _tell_denial(self, line: AuditEntry) -> None:
+        """Each session hears of each remedy once, however often its agent tries."""
+        session, name = self._hub.sessions.get(line.session), (line.session, line.remedy)
+        if session is None or name in self._denials:
+            return
+        if len(self._denials) >= MOST_DENIALS:
+            self._denials.clear()
+        self._denials.add(name)
+        self._hub.tell(session, denial_notice(line))
 
     def inbox(self, client: HubClient) -> list[JsonObject]:
         questions = [

@@ -34,10 +34,7 @@ from dragoman_local.workspace.policy.act import Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_request, fold_calls
 from dragoman_local.workspace.policy.act_view import lent_call, view_of
 from dragoman_local.workspace.policy.audit import AuditLog, By
-from dragoman_local.workspace.policy.decision import (
-    choose_option,
-    select_option,
-)
+from dragoman_local.workspace.policy.decision import PolicyDecision, choose_option, select_option
 from dragoman_local.workspace.policy.judge import (
     Asker,
     PermissionChoice,
@@ -45,6 +42,7 @@ from dragoman_local.workspace.policy.judge import (
     PermissionPrompt,
     Settlement,
     resolve,
+    why_of,
     with_real_paths,
 )
 from dragoman_local.workspace.policy.permission_service import JudgedQuestion, PermissionService
@@ -259,9 +257,16 @@ class HubJudge:
             prompt = self._questions.pop((session.id, request.sequence)).prompt
             if not question.is_answered:
                 self._judge.grants.take_back(prompt.act)  # what the agent hears is a no
-                self._start(self.note, prompt.act, prompt.decision, outcome="deny", by=by)
+                self._start(self._note_end, _setting(session).roots, prompt, by)
         elif question is not None:
             question.choice = PermissionChoice(option_id=option_in(result), by=by)
+
+    def _note_end(self, roots: Sequence[str], prompt: PermissionPrompt, by: By) -> None:
+        """Write down that nobody answered; if time ran out, with what would allow it next time."""
+        decision = PolicyDecision(outcome="deny", rule=prompt.decision.rule, why=why_of(None, by))
+        if by == "deadline":
+            decision = self._judge.with_remedy(prompt.act, decision, self.policy_in(roots))
+        self._judge.write(prompt.act, decision, by=by, option=None)
 
     # What agents want of lent files and terminals.
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -33,6 +33,7 @@ from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
 from dragoman_hub.lending.change_owner import attribute, count_lines, describe_change
 from dragoman_hub.lending.far_folder import FarSide
 from dragoman_hub.lending.folder_turn import FolderLook, FolderTurn, real_folders
+from dragoman_hub.lending.shared_look import LookFailed, LookPause, SharedLook
 from dragoman_hub.lending.turn_overlap import TurnOverlap
 from dragoman_hub.lending.turn_recorder import TurnRecorder
 from dragoman_hub.session.frames import object_of, value_of
@@ -59,10 +60,6 @@ CLOSE_SECONDS = 1.0
 rest.
 """
 
-FIRST_PAUSE = 30.0
-LONGEST_PAUSE = 3600.0
-"""Seconds without a look after one that took too long; each further one doubles them."""
-
 KEPT_SECONDS = 1800.0
 """Seconds without a question after which the snapshots of a turn that has ended are given back."""
 
@@ -74,38 +71,6 @@ GROWTH = 64 * 1024 * 1024
 
 PAUSES = 1000
 """Folders whose looks are paused; more than that, and all are forgotten."""
-
-
-class LookFailed(DragomanError):
-    """Nothing is known about a folder now, and why."""
-
-
-class _Pause:
-    """No look at a folder until a moment."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self.until = 0.0
-
-    def extend(self, now: float) -> None:
-        self.seconds = min(LONGEST_PAUSE, max(FIRST_PAUSE, 2 * self.seconds))
-        self.until = now + self.seconds
-
-
-class _SharedLook:
-    """One look at a folder, for all turns that asked for it before it began."""
-
-    def __init__(self, key: tuple[str, object], why: str = "") -> None:
-        self.key = key
-        self.task: asyncio.Future[FolderLook] | None = None
-        """None if there is no look."""
-        self.why = why
-        self.start = TurnStart()
-        """When the first of the turns began; for a look before turns."""
-        self.bases: list[FolderLook] = []
-        """The looks before the turns; for a look after turns."""
-        self.users = 0
-        """Turns that wait for it."""
 
 
 class TurnChanges:
@@ -129,11 +94,21 @@ class TurnChanges:
         self._ended_turns: dict[str, None] = {}  # sessions whose last turn has ended, the oldest first
         self._looked_turns: dict[str, dict[FolderTurn, None]] = {}  # by folder of this machine
         self._overlap = TurnOverlap()
-        self._pending_looks: dict[tuple[str, object], _SharedLook] = {}
+        self._pending_looks: dict[tuple[str, object], SharedLook] = {}
         self._folder_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._pauses: dict[str, _Pause] = {}
+        self._pauses: dict[str, LookPause] = {}
         self._looks: Counter[str] = Counter()  # by folder, those that somebody waits for
         self._owner: TaskOwner | None = None
+
+    @property
+    def store(self) -> TreeStore | None:
+        """Where turns are remembered; None if they are not."""
+        return self._recorder.store
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether turns are remembered."""
+        return self._is_enabled and self.store is not None
 
     async def open(self) -> None:
         self._owner = TaskOwner("turn changes")
@@ -152,10 +127,12 @@ class TurnChanges:
 
     async def begin(
         self, session_id: str, key: str, folders: Sequence[str], *, agent: str = "", params: bytes = b""
-    ) -> None:
-        """Look at the first of the session's folders before the agent touches it; `params` is its prompt."""
+    ) -> str:
+        """Look at the first of the session's folders before the agent touches it; `params` is its prompt.
+        What the agent must be told with it: that files were put back since its last turn.
+        """
         if not self._is_enabled:
-            return
+            return ""
         turn = FolderTurn(session_id, key, folders[0], far_side=self.far_side(session_id))
         folders = await real_folders(turn.place, folders)
         # Turns that have ended are looked at first: what this one writes is not theirs.
@@ -171,14 +148,16 @@ class TurnChanges:
         base, look = self._base(turn.cwd), self._ask_for_look(turn)
         look.start.file_count = max(look.start.file_count, 0 if base is None else base.file_count)
         assert self._owner is not None
+        note = "" if turn.far_side is not None else await self._recorder.rewind_note(session_id, folders)
         turn.root, turn.agent, turn.params = (folders or [turn.cwd])[0], agent, params
         turn.opening = self._owner.start(self._open(turn, last, look))
         await _wait_before_prompt(turn.opening, look.start)
         await self._recorder.begin(turn)
         look.start.begin()
         self._make_room()
+        return note
 
-    async def _open(self, turn: FolderTurn, last: FolderTurn | None, look: _SharedLook) -> None:
+    async def _open(self, turn: FolderTurn, last: FolderTurn | None, look: SharedLook) -> None:
         try:
             turn.before = await self._wait_for_look(turn, look)
             await self._recorder.record(turn, turn.before, "begin")
@@ -245,6 +224,22 @@ class TurnChanges:
             self._leave(turn)
             self._owner.start(self._close(turn))
 
+    def forget_ended(self, folders: Set[str]) -> None:
+        """Files of these folders were put back: what turns that have ended did to them is no change now."""
+        for turn in [turn for turn in self._turns.values() if not turn.is_running]:
+            if not folders.isdisjoint({turn.cwd, turn.root}):
+                self.forget(turn.session)
+
+    async def looks_done(self, cwd: str, folders: Sequence[str]) -> None:
+        """Until the looks after turns that have ended in these folders are done."""
+        tasks = self._overlap.finishing_near("", [cwd, *folders])
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def folder_lock(self, cwd: str) -> asyncio.Lock:
+        """Who holds it is alone with a folder, as far as looks before and after turns go."""
+        return self._folder_locks.setdefault(cwd, asyncio.Lock())
+
     async def _close(self, turn: FolderTurn) -> None:
         await self._wait_for_end(turn)
         await self._give_back(turn)
@@ -273,7 +268,7 @@ class TurnChanges:
 
     # Looks.
 
-    def _ask_for_look(self, turn: FolderTurn) -> _SharedLook:
+    def _ask_for_look(self, turn: FolderTurn) -> SharedLook:
         """A look that begins from now on: at the folder before a turn, or, if that is known, after it. Turns
         that ask for the same one before it begins share it.
         """
@@ -282,12 +277,12 @@ class TurnChanges:
         if pause is not None and self._clock() < pause.until:
             remaining = pause.until - self._clock()
             why = f"changes in {folder} are not known: looks are paused for {remaining:.0f} s"
-            return _SharedLook((turn.cwd, None), why)
+            return SharedLook((turn.cwd, None), why)
         before = turn.before
         key = (turn.cwd, before.origin if isinstance(before, Snapshot) else None)
         look = None if turn.far_side is not None else self._pending_looks.get(key)
         if look is None:
-            look = _SharedLook(key)
+            look = SharedLook(key)
             look.task = asyncio.ensure_future(self._look(turn, look))
             if turn.far_side is None:
                 self._pending_looks[key] = look
@@ -296,7 +291,7 @@ class TurnChanges:
             look.bases.append(before)
         return look
 
-    async def _look(self, turn: FolderTurn, look: _SharedLook) -> FolderLook:
+    async def _look(self, turn: FolderTurn, look: SharedLook) -> FolderLook:
         if turn.far_side is not None:
             return await (look.bases[0].retake() if look.bases else turn.far_side.look())
         async with self._folder_locks.setdefault(turn.cwd, asyncio.Lock()):
@@ -311,7 +306,7 @@ class TurnChanges:
                 return await base.retake(start=start)
             return await take_snapshot([turn.cwd], start=start, store=self._recorder.store)
 
-    async def _wait_for_look(self, turn: FolderTurn, look: _SharedLook) -> FolderLook:
+    async def _wait_for_look(self, turn: FolderTurn, look: SharedLook) -> FolderLook:
         """What a look at a turn's folder found. Raises `LookFailed`."""
         if look.task is None:
             raise LookFailed(look.why)
@@ -346,7 +341,7 @@ class TurnChanges:
             log.info("changes in %s are known again", folder)
         return snapshot.share() if look.users else snapshot
 
-    def _abandon(self, turn: FolderTurn, look: _SharedLook) -> None:
+    def _abandon(self, turn: FolderTurn, look: SharedLook) -> None:
         """A turn does not wait for a look any more. Without anybody who does, nobody waits behind it either,
         and what comes of it is closed.
         """
@@ -368,7 +363,7 @@ class TurnChanges:
     def _too_slow(self, folder: str) -> LookFailed:
         if len(self._pauses) >= PAUSES:
             self._pauses.clear()
-        pause = self._pauses.setdefault(folder, _Pause())
+        pause = self._pauses.setdefault(folder, LookPause())
         pause.extend(self._clock())
         why = (
             f"changes in {folder} are not known: a look at it took longer than {LOOK_SECONDS:g} s; "

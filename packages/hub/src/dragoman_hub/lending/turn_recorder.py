@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from dragoman.errors import DragomanError
 from dragoman_hub.lending.folder_turn import FolderLook, FolderTurn
 from dragoman_hub.session.frames import object_of, value_of
+from dragoman_local.workspace.rewind import rewind_note
 from dragoman_local.workspace.snapshots import Snapshot
 from dragoman_local.workspace.tree_store import StaleLook, TreeStore
 
@@ -76,6 +77,16 @@ class TurnRecorder:
             except (DragomanError, OSError) as error:
                 log.warning("a turn in %s is not remembered: %s", turn.folder, error)
 
+    async def rewind_note(self, session_id: str, folders: Sequence[str]) -> str:
+        """What an agent is told with its next prompt: files that were put back since its last turn."""
+        if self.store is None:
+            return ""
+        try:
+            return await asyncio.to_thread(rewind_note, self.store, session_id, folders)
+        except (DragomanError, OSError) as error:
+            log.warning("can't tell whether files were put back in %s: %s", ", ".join(folders), error)
+            return ""
+
     def _write(self, turn: FolderTurn, work: Callable[[], None]) -> asyncio.Future[Any]:
         """Done when this is in the store, or cannot be: its result is why."""
         loop = asyncio.get_running_loop()
@@ -118,6 +129,7 @@ def _begin(store: TreeStore, turn: FolderTurn, look: FolderLook | None) -> None:
         stream=turn.session,
         agent=turn.agent,
         prompt=_prompt_text(turn.params),
+        key=turn.key,
     )
     _record(store, turn.number, look, "begin")
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dragoman import Agent
-from dragoman.errors import ErrorAnswer
+from dragoman import Agent, Turn
+from dragoman.errors import CallFailed, ErrorAnswer
 from dragoman.schema import v1
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.judge.attempts import REFUSALS
-from tests.hub.sessions.agents import obedient
-from tests.hub.sessions.stage import staged
+from tests.hub.sessions.agents import OPTIONS, obedient
+from tests.hub.sessions.stage import Talker, staged
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +50,35 @@ async def test_who_may_not_answer_and_who_is_late_is_in_the_audit_log(tmp_path: 
         ("permission", "allow", "owner", "Delete it"),
     ]
     assert lines[3:] == [("_dragoman/hub/answer", "deny", "late", "_dragoman/hub/answer")] * REFUSALS.count
+
+
+async def test_what_nobody_answered_is_told_once_with_the_command_that_allows_it(tmp_path: Path) -> None:
+    agent = Agent("maker")
+
+    @agent.prompt
+    async def make(turn: Turn) -> None:
+        async with turn.tool("Make", kind="execute", raw_input={"command": "make all"}) as call:
+            allowed = await call.ask(OPTIONS)
+        with pytest.raises(CallFailed, match="does not permit"):
+            await turn.write_text_file(str(tmp_path / "made.txt"), "made")
+        await turn.say("yes" if allowed else "no")
+
+    async with staged({"one": lambda: agent}, expire=0.02, audit=str(tmp_path / "audit")) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        for _ in range(2):
+            await client.answer(client.prompt(session, "go"))
+        assert client.texts() == ["no", "no"]
+    notices = [update for update in updates(client) if update["sessionUpdate"] == "notice"]
+    start = f"dragoman policy allow --agent one --cwd {tmp_path}"
+    remedies = [f"{start} --command 'make all'", f"{start} --kind edit --path {tmp_path}/made.txt"]
+    assert [notice["_meta"]["dragoman"]["remedy"] for notice in notices] == remedies
+    for notice, remedy in zip(notices, remedies, strict=True):
+        assert (notice["title"], notice["description"].endswith(remedy)) == ("Not allowed:", True)
+
+
+def updates(client: Talker) -> list[dict[str, Any]]:
+    return [one["params"]["update"] for one in client.heard if one.get("method") == "session/update"]
 
 
 async def test_a_change_of_mode_is_in_the_audit_log_before_the_agent_hears_of_it(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from dragoman import Agent, Turn
 from dragoman.testing.pace import patience
-from dragoman_hub.lending import turn_changes
+from dragoman_hub.lending import shared_look, turn_changes
 from dragoman_hub.lending.folder_turn import FolderTurn
 from dragoman_hub.lending.turn_changes import TurnChanges
 from dragoman_local.workspace import snapshots
@@ -222,13 +222,13 @@ async def test_a_slow_look_pauses_looks_and_they_come_back_by_themselves(
         await do(client, session, "write b.txt")
         assert "paused" in (await changed(client, session))["notes"][0]
         assert looks == [[str(project)]]
-        now = turn_changes.FIRST_PAUSE
+        now = shared_look.FIRST_PAUSE
         await do(client, session, "write c.txt")
         assert len(looks) == 2
-        now += turn_changes.FIRST_PAUSE + 1  # the second pause is longer
+        now += shared_look.FIRST_PAUSE + 1  # the second pause is longer
         await do(client, session, "write d.txt")
         assert len(looks) == 2
-        now += turn_changes.FIRST_PAUSE
+        now += shared_look.FIRST_PAUSE
         slow = False
         monkeypatch.setattr(turn_changes, "LOOK_SECONDS", 10.0)
         await do(client, session, "write e.txt")

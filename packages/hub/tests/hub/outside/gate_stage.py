@@ -87,7 +87,9 @@ class Act(NamedTuple):
 
     params: Callable[[Scene], dict[str, Any]] = lambda scene: {}
     about_session: bool = True
-    needs: Literal["", "turn", "question", "queue", "terminal", "change", "commit", "plan"] = ""
+    needs: Literal[
+        "", "turn", "question", "queue", "terminal", "change", "commit", "rewind", "undo", "plan"
+    ] = ""
     """What the session must have before; or the plan of an agent that can be installed."""
     reaches: str = ""
     """The method that an allowed one causes at the agent."""
@@ -195,6 +197,9 @@ ACTS: dict[tuple[str, bool], Act] = {
     (f"{HUB}revert", True): Act(lambda scene: {"path": scene.detail}, needs="change"),
     (f"{HUB}commit/preview", True): Act(needs="commit"),
     (f"{HUB}commit", True): Act(lambda scene: json.loads(scene.detail), needs="commit"),
+    (f"{HUB}rewind/preview", True): Act(lambda scene: json.loads(scene.detail), needs="rewind"),
+    (f"{HUB}rewind", True): Act(lambda scene: json.loads(scene.detail), needs="rewind"),
+    (f"{HUB}rewind/undo", True): Act(needs="undo"),
     (f"{HUB}queue/edit", True): Act(
         lambda scene: {"key": scene.detail, "prompt": text("changed")}, needs="queue"
     ),
@@ -436,6 +441,8 @@ class GateStage:
                 return scene._replace(detail=changed["files"][0]["path"])
             case "commit":
                 return scene._replace(detail=await self._change_repository(scene))
+            case "rewind" | "undo":
+                return scene._replace(detail=await self._change_and_look(scene, is_undo=act.needs == "undo"))
             case "queue":
                 return scene._replace(detail=await self._queue(cell, session))
             case _:
@@ -451,6 +458,17 @@ class GateStage:
         Path(scene.folder, *paths).write_text("new\n")
         look = {"sessionId": scene.session, "paths": paths}
         return json.dumps({**look, **await self.owner.call(f"{HUB}commit/preview", look), "message": "m"})
+
+    async def _change_and_look(self, scene: Scene, *, is_undo: bool) -> str:
+        """A turn that changed a file: what a rewind of it names."""
+        key = f"turn-{next(self._numbers)}"
+        Path(scene.folder, "changed.txt").write_text("before\n")
+        await self.owner.answer(self.owner.prompt(scene.session, "change", key=key))
+        look = {"sessionId": scene.session, "key": key}
+        rewind = {**look, **await self.owner.call(f"{HUB}rewind/preview", look)}
+        if is_undo:
+            await self.owner.call(f"{HUB}rewind", rewind)
+        return json.dumps(rewind)
 
     async def _queue(self, cell: Cell, session: str) -> str:
         """A prompt that waits. It is the client's own if its token may prompt there at all."""

@@ -16,7 +16,7 @@ from dragoman_hub.clients import client as client_side
 from dragoman_hub.cluster import client_router
 from dragoman_hub.engine import bounds, live_session, log
 from dragoman_hub.engine.bounds import MIB
-from dragoman_hub.lending import turn_changes
+from dragoman_hub.lending import shared_look, turn_changes
 from dragoman_hub.nats import bus
 from dragoman_hub.settings import HubSettings
 from dragoman_local.journal import brief, writer
@@ -40,7 +40,7 @@ def test_the_limits_on_the_page_are_the_defaults() -> None:
     assert (str(limits.prompt_rate), str(limits.connect_rate)) == ("60/min", "120/min")
     assert http_outlet.PATIENCE == 60.0
     assert (brief.BRIEF_BYTES, turn_changes.LOOK_SECONDS) == (48_000, 3.0)
-    assert (turn_changes.FIRST_PAUSE, turn_changes.LONGEST_PAUSE) == (30.0, 3600.0)
+    assert (shared_look.FIRST_PAUSE, shared_look.LONGEST_PAUSE) == (30.0, 3600.0)
     assert live_session.CLOSE_SECONDS == 5.0
     assert (turn_changes.KEPT_SECONDS, pool.INITIALIZE_SECONDS, agent_end.LINES) == (1800.0, 300.0, 20)
 

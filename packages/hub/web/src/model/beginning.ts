@@ -1,7 +1,7 @@
 /** How a session begins: what one might say to its agent, and what it is called. */
 
 import { shortPath } from "../text/places";
-import type { SessionInfo } from "./types";
+import type { AgentInfo, SessionInfo } from "./types";
 
 const SUGGESTIONS: Record<string, string[]> = {
   review: ["Review my uncommitted changes", "Review the last commit", "Review this folder"],
@@ -28,4 +28,9 @@ export function sessionTitle(session: Named): string {
 /** What stands below it: what the title does not say. */
 export function underTitle(session: Named, home: string): string {
   return session.title ? [session.agent, folderName(session)].filter(Boolean).join(" · ") : shortPath(session.cwd ?? "", { cwd: "", home });
+}
+
+/** Who could go on with a session in the place of its agent. */
+export function successors({ agents }: { agents: AgentInfo[] }, session: Named | null): AgentInfo[] {
+  return agents.filter((agent) => agent.name !== session?.agent);
 }

@@ -35,6 +35,7 @@ export class Fold {
   plan: Plan | null = null;
   title: string | null = null;
   gone: string | null = null;
+  remembersFiles = false;
   ended: "closed" | "deleted" | null = null;
   /** Keys of prompts that the hub has taken in: what was shown as being sent is no longer. */
   taken = new Set<string>();
@@ -67,6 +68,7 @@ export class Fold {
     this.options = snapshot.configOptions ?? this.options;
     this.commands = snapshot.availableCommands ?? this.commands;
     this.usage = snapshot.usage ?? this.usage;
+    this.remembersFiles = snapshot.remembersFiles ?? this.remembersFiles;
     this.turn = snapshot.turn && snapshot.turn.key === this.turn?.key ? this.turn : (snapshot.turn ?? null);
     this.queue = [...(snapshot.queue ?? [])];
     for (const one of this.queue) this.taken.add(one.key);
@@ -155,7 +157,7 @@ export class Fold {
         this.usage = { ...this.usage, ...update };
         return;
       case "notice":
-        return this.note(toneOf(update.severity), str(update.title), str(update.description), at);
+        return this.note(toneOf(update.severity), str(update.title), str(update.description), at, str(update._meta?.dragoman?.remedy));
       case "compaction_update":
         return this.note("info", "The agent summarized the conversation to save space", "", at);
       case "subagent_update":
@@ -400,8 +402,8 @@ export class Fold {
     this.touch(question);
   }
 
-  private note(tone: Note["tone"], title: string, text: string, at: Where): void {
-    this.push<Note>({ kind: "note", tone, title, text, ...at });
+  private note(tone: Note["tone"], title: string, text: string, at: Where, remedy = ""): void {
+    this.push<Note>({ kind: "note", tone, title, text, ...(remedy ? { remedy } : {}), ...at });
   }
 
   private push<T extends Item>(item: Omit<T, "id" | "revision">): T {

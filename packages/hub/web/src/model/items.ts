@@ -59,6 +59,8 @@ export interface Note extends Common {
   text: string;
   /** The kind of update that this page has no face for, and how many of it came in a row. */
   unknown?: { kind: string; count: number };
+  /** The command that would allow what was denied. */
+  remedy?: string;
   /** The child session that this is about, as its agent last described it. */
   subagent?: { title: string; state: string; stopReason: string };
   /** A message between this session and another one. */

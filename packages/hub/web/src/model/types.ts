@@ -199,6 +199,8 @@ export interface Snapshot {
   turn?: { key?: string; by?: string } | null;
   queue?: Queued[] | null;
   requests?: Asked[] | null;
+  /** Whether the hub can put files back to how they were before a turn. */
+  remembersFiles?: boolean;
 }
 
 export interface AgentInfo {

@@ -83,10 +83,10 @@ class UserView implements ItemView {
     const { outcome } = this.item;
     if (outcome) this.element.append(el("p", "outcome faint", OUTCOMES[outcome]));
     if (!this.item.cursor || outcome) return; // a fork begins between turns
-    const fork = button("Fork from before this", "fork", () => {
-      this.element.dispatchEvent(new CustomEvent("fork", { bubbles: true, detail: this.item.cursor }));
-    });
-    this.element.append(fork);
+    const menu = button("", "turn-menu quiet", () => this.element.dispatchEvent(new CustomEvent("turn-menu", { bubbles: true, detail: { item: this.item, button: menu } })), "Menu of this message");
+    menu.setAttribute("aria-haspopup", "menu");
+    menu.append(iconNode("menu"));
+    this.element.append(menu);
   }
 }
 
@@ -230,7 +230,9 @@ function tokens(end: End): string {
 
 function drawNote(target: HTMLElement, note: Note): void {
   target.append(el("strong", "", shown(note.title, "line")));
-  if (note.text) target.append(" ", shown(note.text));
+  const { text, remedy = "" } = note;
+  if (text) target.append(" ", shown(remedy && text.endsWith(remedy) ? text.slice(0, -remedy.length) : text));
+  if (remedy) target.append(el("div", "remedy", el("code", "", shown(remedy, "exact line")), copyButton(() => remedy, "Copy", "Copy this command")));
 }
 
 /** A question and its answer in one line. While it is open, its card shows what it is about. */

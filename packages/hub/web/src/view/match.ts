@@ -43,10 +43,6 @@ export function markMatches(root: HTMLElement, target: SearchTarget, current: Ra
   CSS.highlights.set("match-current", new Highlight(current));
 }
 
-export function forgetMatches(): void {
-  if (typeof Highlight !== "undefined") CSS.highlights.clear();
-}
-
 /** Scrolls everything between a range and the outermost scroller so that the range stands in the middle. */
 export function scrollToRange(range: Range, outermost: HTMLElement): void {
   for (let at = range.startContainer.parentElement; at; at = at.parentElement) {

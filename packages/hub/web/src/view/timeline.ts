@@ -11,7 +11,7 @@ import { button, el } from "./dom";
 import { Groups, type Place } from "./groups";
 import type { Reader } from "./items";
 import { isDrawing } from "./later";
-import { type SearchTarget, forgetMatches, locate, markMatches, scrollToRange } from "./match";
+import type { SearchTarget } from "./match";
 import { TurnRail } from "./rail";
 import { ToolRuns } from "./runs";
 
@@ -386,6 +386,7 @@ export class Timeline {
     this.position = "here";
     this.runs.unfold(place);
     this.bring(place);
+    matching = await import("./match").catch(() => null);
     // Colours replace the text of code blocks, and with it what would be marked.
     if (place.shell.querySelector(".code")) await import("./highlight");
     // What is drawn or said meanwhile may replace the text or move it away: then once more.
@@ -402,9 +403,9 @@ export class Timeline {
     this.position = "here";
     this.groups.open(place.group);
     this.groups.fill(place);
-    const match = locate(place.view!, target);
+    const match = matching?.locate(place.view!, target) ?? null;
     this.bring(place, match);
-    if (match) markMatches(place.view!.element, target, match);
+    if (match) matching?.markMatches(place.view!.element, target, match);
     return match;
   }
 
@@ -421,7 +422,7 @@ export class Timeline {
       const { scrollTop } = this.element;
       this.groups.open(place.group);
       this.groups.fill(place);
-      if (match) scrollToRange(match, this.element);
+      if (match) matching?.scrollToRange(match, this.element);
       else place.shell.scrollIntoView({ block });
       if (tries && this.element.scrollTop === scrollTop) return;
       this.anchor.remember();
@@ -451,4 +452,11 @@ function nextFrame(): Promise<number> {
 
 function bottomOf(element: HTMLElement): number {
   return element.offsetTop + element.offsetHeight;
+}
+
+/** Loaded for the first result of a search that somebody goes to. */
+let matching: typeof import("./match") | null = null;
+
+function forgetMatches(): void {
+  if (typeof Highlight !== "undefined") CSS.highlights.clear();
 }

@@ -40,8 +40,8 @@ export function newSession(app: App, go: (id: string) => void, wantedAgent = "")
 }
 
 /** A menu beside what opened it. Arrow keys move, Escape closes. */
-export function menu(event: Event, entries: ([string, () => void] | null | false)[]): void {
-  const anchor = (event.currentTarget as HTMLElement).getBoundingClientRect();
+export function menu(beside: Event | HTMLElement, entries: ([string, () => void] | null | false)[]): void {
+  const anchor = (beside instanceof Event ? (beside.currentTarget as HTMLElement) : beside).getBoundingClientRect();
   const made = el("div", "menu");
   made.setAttribute("role", "menu");
   const opener = document.activeElement as HTMLElement | null;

@@ -7,6 +7,8 @@ too large. Nothing of git is touched: neither its index nor a ref, nor anything 
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import os
 from collections.abc import Collection, Sequence
 from typing import Literal
@@ -55,12 +57,15 @@ class RewindPlan:
         *,
         persons: Collection[str],
         left: Sequence[str],
+        identity: str,
     ) -> None:
         self._store = store
         self._now = now
         self._changes = changes
         self._files = in_revert_order(changes.files)
         self.root = now.roots[0]
+        self.identity = identity
+        """The same for another plan only if that would do the same to the same files."""
         self.steps = [self._step(change, persons) for change in self._files]
         self.left = left
         """Files that are not as they were, and stay so."""
@@ -69,15 +74,32 @@ class RewindPlan:
         path = change.path.removeprefix(f"{self.root}/")
         return RewindStep(path=path, act=_ACTS[change.kind], is_persons=path in persons)
 
-    async def carry_out(self, session: str, *, is_undo: bool, title: str = "") -> list[RewindFailure]:
-        """Put all files back, between two looks of the store; what could not be. `title` says where to, for
-        agents that are told of it.
+    @property
+    def files(self) -> Sequence[FileChange]:
+        """What is different now from how it was, in the order of `steps`."""
+        return self._files
+
+    async def carry_out(
+        self,
+        session: str,
+        *,
+        is_undo: bool,
+        title: str = "",
+        stream: str = "",
+        spare: Collection[str] = (),
+    ) -> list[RewindFailure]:
+        """Put all files back but those of `spare`, between two looks of the store; what could not be. `title`
+        says where to, for agents that are told of it. It is forgotten with `stream`.
         """
         kind = "undo" if is_undo else "rewind"
-        turn = self._store.begin_turn(session, [self.root], kind=kind, prompt=title)
+        turn = await asyncio.to_thread(
+            self._store.begin_turn, session, [self.root], kind=kind, prompt=title, stream=stream
+        )
         await self._now.record(turn, "begin")
         failures: list[RewindFailure] = []
-        for change in self._files:
+        for step, change in zip(self.steps, self._files, strict=True):
+            if step.path in spare:
+                continue
             try:
                 await self._changes.revert(change.path)
             except RevertRefused as error:
@@ -93,7 +115,16 @@ class RewindPlan:
 async def plan_rewind(store: TreeStore, root: str, look: int) -> RewindPlan:
     """What it takes to have a folder as it was at a look of its line."""
     now = await take_snapshot([root], store=store)
-    await now.record(None, "now")
+    try:
+        await now.record(None, "now")
+        return await asyncio.to_thread(_plan, store, now, look)
+    except BaseException:
+        await now.aclose()
+        raise
+
+
+def _plan(store: TreeStore, now: Snapshot, look: int) -> RewindPlan:
+    root = now.roots[0]
     there, wanted = now.entries, store.tree(root, look)
     different = [path for path in sorted(wanted.keys() | there.keys()) if wanted.get(path) != there.get(path)]
     missing = store.missing(entry.digest for entry in (*wanted.values(), *there.values()) if entry.is_kept)
@@ -113,7 +144,36 @@ async def plan_rewind(store: TreeStore, root: str, look: int) -> RewindPlan:
         if path in there:
             wanted[path] = there[path]
     persons = LineHistory(store, root).changed_by_others(look)
-    return RewindPlan(store, now, now.changes_since(wanted), persons=persons, left=left)
+    seen = [(path, wanted.get(path), there.get(path), path in persons) for path in different]
+    return RewindPlan(
+        store,
+        now,
+        now.changes_since(wanted),
+        persons=persons,
+        left=left,
+        identity=hashlib.sha256(repr((root, seen)).encode(errors="surrogateescape")).hexdigest(),
+    )
+
+
+def turn_places(store: TreeStore, turns: Collection[Turn]) -> list[tuple[str, int]]:
+    """The folders of these turns, each with the look before its turn."""
+    return [
+        (root, turn.first)
+        for root in store.roots()
+        for turn in store.turns(root)
+        if turn in turns and turn.first is not None
+    ]
+
+
+def last_rewind(store: TreeStore, root: str) -> Turn | None:
+    """The last rewind in a folder that was not undone."""
+    stack: list[Turn] = []
+    for turn in store.turns(root):
+        if turn.kind == "rewind" and turn.first is not None:
+            stack.append(turn)
+        elif turn.kind == "undo" and stack:
+            stack.pop()
+    return stack[-1] if stack else None
 
 
 NAMED = 20
@@ -125,7 +185,7 @@ def rewind_note(store: TreeStore, session: str, roots: Collection[str]) -> str:
     turn. Empty if none were, or all of that was taken back.
     """
     parts: list[str] = []
-    for root in map(os.path.realpath, roots):
+    for root in map(os.path.realpath, roots) if store.has_rewinds() else ():
         since: list[Turn] = []
         is_known = False
         for turn in store.turns(root):

@@ -32,6 +32,7 @@ def erase_turns(
         ):
             spans.setdefault(folder, []).append((looks[0], looks[1]))
     connection.executemany("delete from spans where turn = ?", turns)
+    connection.executemany("delete from turn_keys where turn = ?", turns)
     connection.executemany("delete from turns where id = ?", turns)
     for folder, ends in spans.items():
         _merge_looks(connection, folder, ends)

@@ -70,10 +70,12 @@ create table if not exists spans (
 create table if not exists forks (
     root text primary key, source text not null, look integer not null, first integer not null
 ) without rowid;
+create table if not exists turn_keys (turn integer primary key, key text not null);
 create index if not exists folders_by_root on folders (root);
 create index if not exists looks_by_folder on looks (folder);
 create index if not exists turns_by_session on turns (session, kind, number);
 create index if not exists open_spans on spans (folder) where last is null;
+create index if not exists rewinds on turns (id) where kind = 'rewind';
 """
 
 
@@ -129,6 +131,8 @@ class Turn(NamedTuple):
     """The look after it; None while it runs."""
     is_torn: int
     """Whether its process died: the last look came at some time after its end."""
+    key: str = ""
+    """What a hub calls its prompt."""
 
 
 class Fork(NamedTuple):
@@ -451,6 +455,7 @@ class TreeStore:
         stream: str = "",
         agent: str = "",
         prompt: str = "",
+        key: str = "",
     ) -> int:
         """A turn begins, as the next of its session, in folders without links. Its looks name it."""
         text = redact(prompt)[:PROMPT_LENGTH]
@@ -458,6 +463,8 @@ class TreeStore:
             journal = self._number_of("journals", "path", self.journal)
             values = (session, kind, journal, stream, agent, text, time.time(), self._marks.own())
             turn = int(connection.execute(_NEW_TURN, values).lastrowid or 0)
+            if key:
+                connection.execute("insert into turn_keys values (?, ?)", (turn, key))
             for root in dict.fromkeys(roots):
                 folder = self._number_of("folders", "root", root)
                 connection.execute(_NEW_SPAN, (turn, folder))
@@ -473,13 +480,20 @@ class TreeStore:
         with self._reading() as connection:
             rows = connection.execute(
                 "select turns.id, session, number, turns.kind, journals.path, stream, agent, prompt, time, "
-                "first, last, is_torn from turns join journals on journal = journals.id "
-                "join spans on turn = turns.id join folders on folder = folders.id "
+                "first, last, is_torn, coalesce(key, '') from turns join journals on journal = journals.id "
+                "left join turn_keys on turn_keys.turn = turns.id "
+                "join spans on spans.turn = turns.id join folders on folder = folders.id "
                 "where (root = :root or :root is null) and (session = :session or :session is null) "
                 "order by turns.id",
                 {"root": root, "session": session},
             )
             return [Turn._make(row) for row in rows]
+
+    def has_rewinds(self) -> bool:
+        """Whether files were ever put back, anywhere."""
+        with self._reading() as connection:
+            query = "select 1 from turns where kind = 'rewind' limit 1"
+            return connection.execute(query).fetchone() is not None
 
     def is_busy(self, root: str) -> bool:
         """Whether a turn runs in a folder."""

@@ -304,6 +304,8 @@ class PermissionJudge:
         )
         outcome: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
         answer = PolicyDecision(outcome=outcome, rule=prompt.decision.rule, why=why_of(kind, choice.by))
+        if choice.by == "deadline":
+            answer = self.with_remedy(act, answer, policy)
         option = None if kind is None else choice.option_id
         settlement = self.settle(act, answer, options, option, by=choice.by, person=choice.person)
         if settlement.decision.outcome == outcome and kind in ("allow_always", "reject_always"):

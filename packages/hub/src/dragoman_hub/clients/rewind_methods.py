@@ -1,0 +1,152 @@
+"""`_dragoman/hub/rewind…`: a person looks at what going back before a turn would change, and does it or
+undoes it.
+
+The conversation stays; it says what was done, and the agent is told with its next prompt. A rewind that has
+begun goes on although its client leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Coroutine
+from typing import Any
+
+from msgspec import Raw, to_builtins
+
+from dragoman.errors import ErrorAnswer
+from dragoman.wire.codes import invalid_params, invalid_request
+from dragoman.wire.envelope import JsonObject
+from dragoman_hub.clients.client import ClientHub, HubClient
+from dragoman_hub.clients.session_progress import SessionProgress
+from dragoman_hub.engine.live_session import LiveSession
+from dragoman_hub.gate.table import FORBIDDEN
+from dragoman_hub.lending.folder_rewind import FolderRewind, Places, RewindDone
+from dragoman_hub.session.frames import value_of
+
+log = logging.getLogger(__name__)
+
+NAMED = 5
+"""Files that the conversation names."""
+
+
+class RewindMethods:
+    """The three methods; scopes were checked at the gate."""
+
+    def __init__(self, hub: ClientHub, progress: SessionProgress) -> None:
+        self._hub = hub
+        self._progress = progress
+        self._rewind = FolderRewind(hub.changes)
+
+    async def preview(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
+        """`rewind/preview`: which files, what of them, whose changes, and the identity of all that."""
+        session, turn, places = await self._turn(client, params)
+        return await self._rewind.preview(session.state.cwd, turn, places)
+
+    async def rewind(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
+        """`rewind`: what the preview showed, or nothing."""
+        session, turn, places = await self._turn(client, params)
+        also = value_of(params.get("also"), [])
+        if not isinstance(also, list) or not all(isinstance(path, str) for path in also):
+            raise invalid_params("also is no list of texts")
+        work = self._rewind.carry_out(
+            session.id,
+            session.state.cwd,
+            turn=turn,
+            places=places,
+            identity=client.text(params, "identity"),
+            also=also,
+        )
+        return await self._do(client, session, "rewind", f"to before turn {turn}", work)
+
+    async def undo(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
+        """`rewind/undo`: the last rewind in the session's folders is taken back."""
+        session = await self._session(client, params)
+        places = await self._rewind.last((session.state.cwd, *session.state.folders))
+        await self._check_roots(client, places)
+        work = self._rewind.carry_out(session.id, session.state.cwd, turn=0, places=places)
+        return await self._do(client, session, "rewind/undo", "as before the last rewind", work)
+
+    async def _do(
+        self,
+        client: HubClient,
+        session: LiveSession,
+        name: str,
+        title: str,
+        work: Coroutine[Any, Any, RewindDone],
+    ) -> JsonObject:
+        """No file is changed before the audit log has it; what goes wrong has a line, too."""
+        results: list[RewindDone] = []
+        task = self._hub.owner.start(
+            self._carry_out(client, session, f"_dragoman/hub/{name}", title, work, results)
+        )
+        task.add_done_callback(_look_at)  # the client may have left
+        await asyncio.shield(task)
+        (done,) = results
+        return {"turn": done.turn, "paths": done.paths, "failures": to_builtins(done.failures)}
+
+    async def _carry_out(
+        self,
+        client: HubClient,
+        session: LiveSession,
+        method: str,
+        title: str,
+        work: Coroutine[Any, Any, RewindDone],
+        results: list[RewindDone],
+    ) -> None:
+        attempts, person = self._hub.broker.attempts, client.grant.name
+        try:
+            await attempts.write_change(session, method, title, person=person, kind="edit")
+        except BaseException:
+            work.close()
+            raise
+        try:
+            done = await work
+        except ErrorAnswer as error:
+            attempts.write_refusal(method, error.message, person=person, session=session, title=title)
+            raise
+        results.append(done)
+        log.info("session %s: %d files put back by %s", session.id, len(done.paths), person)
+        self._progress.forget(session.id)
+        if done.paths:
+            self._hub.tell(session, _notice(done, session.state.cwd))
+
+    async def _turn(self, client: HubClient, params: dict[str, Raw]) -> tuple[LiveSession, int, Places]:
+        session = await self._session(client, params)
+        turn, places = await self._rewind.places(session.id, client.text(params, "key"))
+        await self._check_roots(client, places)
+        return session, turn, places
+
+    async def _session(self, client: HubClient, params: dict[str, Raw]) -> LiveSession:
+        session = await client.session(params)
+        if self._hub.changes.far_side(session.id) is not None:
+            raise invalid_request("the session's folder is on another machine: its files are not remembered")
+        return session
+
+    async def _check_roots(self, client: HubClient, places: Places) -> None:
+        """What the folders were when their turns ran need not be what the session's are now."""
+        if client.grant.roots:
+            await client.grant.look_at([root for root, _ in places])
+            if not all(client.grant.may_open(root) for root, _ in places):
+                raise ErrorAnswer(
+                    FORBIDDEN, "Forbidden: this token may not use that folder", {"scope": "roots"}
+                )
+
+
+def _look_at(task: asyncio.Task[None]) -> None:
+    if not task.cancelled():
+        task.exception()
+
+
+def _notice(done: RewindDone, cwd: str) -> JsonObject:
+    """What the conversation says of it."""
+    names = [os.path.relpath(path, os.path.realpath(cwd)) for path in done.paths]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    title = f"Files put back to before turn {done.turn}:" if done.turn else "Rewind undone:"
+    return {
+        "sessionUpdate": "notice",
+        "severity": "info",
+        "title": title,
+        "description": f"{', '.join(names[:NAMED])}{more}.",
+    }

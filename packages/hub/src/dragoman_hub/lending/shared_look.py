@@ -1,0 +1,45 @@
+"""A look at a folder that several turns wait for, and the pause after one that took too long."""
+
+from __future__ import annotations
+
+import asyncio
+
+from dragoman.errors import DragomanError
+from dragoman_hub.lending.folder_turn import FolderLook
+from dragoman_local.workspace.snapshot_entries import TurnStart
+
+FIRST_PAUSE = 30.0
+LONGEST_PAUSE = 3600.0
+"""Seconds without a look after one that took too long; each further one doubles them."""
+
+
+class LookFailed(DragomanError):
+    """Nothing is known about a folder now, and why."""
+
+
+class LookPause:
+    """No look at a folder until a moment."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.until = 0.0
+
+    def extend(self, now: float) -> None:
+        self.seconds = min(LONGEST_PAUSE, max(FIRST_PAUSE, 2 * self.seconds))
+        self.until = now + self.seconds
+
+
+class SharedLook:
+    """One look at a folder, for all turns that asked for it before it began."""
+
+    def __init__(self, key: tuple[str, object], why: str = "") -> None:
+        self.key = key
+        self.task: asyncio.Future[FolderLook] | None = None
+        """None if there is no look."""
+        self.why = why
+        self.start = TurnStart()
+        """When the first of the turns began; for a look before turns."""
+        self.bases: list[FolderLook] = []
+        """The looks before the turns; for a look after turns."""
+        self.users = 0
+        """Turns that wait for it."""

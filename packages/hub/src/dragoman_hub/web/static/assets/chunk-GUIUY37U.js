@@ -1,1 +1,0 @@
-import{b as e,c as i}from"./chunk-NQQTPCLZ.js";function r(){let o=e("layout");return o==="split"||o==="unified"?o:"unified"}function f(o){i("layout",o)}function d(o){let n=!o.rows.some(t=>t.kind==="-")||!o.rows.some(t=>t.kind==="+");return window.innerWidth<700||n?"unified":r()}export{r as a,f as b,d as c};
