@@ -5,6 +5,7 @@ It has an environment of its own, which finds our packages in the copy and all o
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -14,21 +15,38 @@ from pathlib import Path
 def make_copy(root: Path, target: Path) -> Path:
     """Tracked and new files as they are now; returns the Python of the copy."""
     shutil.rmtree(target, ignore_errors=True)
+    for name in _listed(root):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(root / name, target / name, follow_symlinks=False)
+    for folder in [*root.glob("**/node_modules"), *root.glob("build/ready")]:
+        place = target / folder.relative_to(root)
+        if not place.exists() and place.parent.exists():
+            place.symlink_to(folder)
+    python = _make_environment(root / ".venv", target)
+    # Trials write no bytecode, so that none is kept of a mistake: what never changes is compiled once.
+    for command in (["-m", "compileall", "-q", "packages", "tests"], ["tools/rewrite_tests.py"]):
+        subprocess.run([python, *command], cwd=target, check=False, stdout=subprocess.DEVNULL)
+    return python
+
+
+def state_of(root: Path) -> str:
+    """A name for all Python as it is now: what was found out about another state does not hold."""
+    digest = hashlib.sha256()
+    for name in _listed(root):
+        if name.endswith(".py"):
+            digest.update(name.encode() + b"\0" + (root / name).read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _listed(root: Path) -> list[str]:
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=root,
         capture_output=True,
         check=True,
     )
-    for name in filter(None, os.fsdecode(listed.stdout).split("\0")):
-        if (root / name).is_file():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(root / name, target / name, follow_symlinks=False)
-    for folder in [*root.glob("**/node_modules"), *root.glob("build/ready")]:
-        place = target / folder.relative_to(root)
-        if not place.exists() and place.parent.exists():
-            place.symlink_to(folder)
-    return _make_environment(root / ".venv", target)
+    names = filter(None, os.fsdecode(listed.stdout).split("\0"))
+    return sorted(name for name in names if (root / name).is_file())
 
 
 def _make_environment(original: Path, target: Path) -> Path:

@@ -9,6 +9,7 @@ there are tried with the nearest tests.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import coverage
 import pytest
 
 MOST_TESTS = 60
-"""Tests that are kept for a line: the quickest that reach it."""
+"""Tests that are kept for a line: those of its mirror first, then the quickest of each file in turn."""
 
 
 class Watch:
@@ -62,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class ReachMap:
-    """Tests by the line that they reach, the quickest first."""
+    """Tests by the line that they reach: the mirror's first, then the quickest of each file in turn."""
 
     def __init__(self, notes: Sequence[Path], root: Path) -> None:
         self.seconds: dict[str, float] = {}
@@ -74,8 +75,16 @@ class ReachMap:
                 name = Path(path).relative_to(root).as_posix()
                 for line, tests in lines.items():
                     self._tests.setdefault((name, int(line)), []).extend(tests)
-        for tests in self._tests.values():
+        for (path, _), tests in self._tests.items():
+            mirror = f"/test_{Path(path).stem}"
             tests.sort(key=lambda test: self.seconds.get(test, 0.0))
+            before = Counter[str]()
+            order: dict[str, tuple[bool, int]] = {}
+            for test in tests:
+                file = test.partition("::")[0]
+                order[test] = (mirror not in file, before[file])
+                before[file] += 1
+            tests.sort(key=order.__getitem__)
             del tests[MOST_TESTS:]
 
     def tests(self, path: str, first: int, last: int) -> list[str]:

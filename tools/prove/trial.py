@@ -1,12 +1,19 @@
-"""One mistake is made in a copy of the checkout, and the tests that could notice it are run."""
+"""One mistake is made in a copy of the checkout, and the tests that could notice it are run.
+
+A test that fails has noticed only if it fails a second time with the mistake. That it passes without the
+mistake is asked at the end, of all tests at once (`unsound`). A mistake that keeps its module from being
+imported is a kind of its own: every test would notice it, so it says nothing of any.
+"""
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import signal
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,19 +27,29 @@ SECONDS = 60.0
 MOST_FILES = 6
 """Files of the nearest tests that are run when no test that reaches the line has noticed."""
 
-_PATIENCE = 4.0
-"""Tests with a mistake may take so many times as long before they count as hanging."""
+HANGS = 30
+"""Seconds after which a test hangs. One that hangs twice has noticed."""
 
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_PATIENCE = 4.0
+"""A run may take so many times as long as its tests took before. One that takes longer noticed nothing."""
+
+NOTICED, NO_IMPORT, SURVIVED = "noticed", "no import", "survived"
+
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+_STARTED = re.compile(r"^(\S+\.py::.+?)(?: (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL)\b.*)?$", re.MULTILINE)
+_GONE = re.compile(r"^ERROR: not found: (.+?)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a mistake. `noticed_by` is a test, or how the run ended; empty if it survived."""
+    """What became of a mistake. `noticed_by` is a test; empty if it survived."""
 
     mutant: Mutant
+    kind: str
     noticed_by: str
     tried: int
+    seconds: float
+    confirmed: bool = False
 
 
 class Bench:
@@ -43,20 +60,53 @@ class Bench:
         self._python = python
         self._reach = reach
         self._imports = imports
+        self._process: subprocess.Popen[bytes] | None = None
 
-    def try_mutant(self, mutant: Mutant) -> Outcome:
+    def stop(self) -> None:
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def try_mutant(self, mutant: Mutant, without: Collection[str] = ()) -> Outcome:
+        """`without`: tests that do not count, because they fail where there is no mistake."""
+        begin = time.monotonic()
         source = self._folder / mutant.path
-        text = source.read_text("utf-8")
+        text, times = source.read_text("utf-8"), source.stat()
         source.write_text(mutated(text, mutant), "utf-8")
+        tried = 0
+        kind, noticed_by = SURVIVED, ""
         try:
-            tried = 0
             for tests in (self._reaching(mutant), self._nearest(mutant)):
+                tests = [test for test in tests if test not in without]
                 tried += len(tests)
-                if tests and (noticed_by := self._run(tests)):
-                    return Outcome(mutant=mutant, noticed_by=noticed_by, tried=tried)
-            return Outcome(mutant=mutant, noticed_by="", tried=tried)
+                kind, noticed_by = self._verdict(tests, without)
+                if kind != SURVIVED:
+                    break
         finally:
             source.write_text(text, "utf-8")
+            os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))  # its bytecode holds again
+        return Outcome(
+            mutant=mutant,
+            kind=kind,
+            noticed_by=noticed_by,
+            tried=tried,
+            seconds=round(time.monotonic() - begin, 1),
+        )
+
+    def unsound(self, outcomes: Iterable[Outcome]) -> set[str]:
+        """Tests that noticed something and fail without a mistake, too, on sources that are printed alike."""
+        noticed = [outcome for outcome in outcomes if outcome.kind == NOTICED]
+        texts = {path: (self._folder / path).read_text("utf-8") for path in {o.mutant.path for o in noticed}}
+        tests = sorted({outcome.noticed_by for outcome in noticed})
+        try:
+            for path, text in texts.items():
+                (self._folder / path).write_text(ast.unparse(ast.parse(text)), "utf-8")
+            doubted = set[str]()
+            for start in range(0, len(tests), 40):
+                doubted.update(self._failed(tests[start : start + 40], "--maxfail=1000"))
+            return {test for test in doubted if self._failed([test])}
+        finally:
+            for path, text in texts.items():
+                (self._folder / path).write_text(text, "utf-8")
 
     def _reaching(self, mutant: Mutant) -> list[str]:
         chosen: list[str] = []
@@ -73,12 +123,31 @@ class Bench:
         # Those about the whole house see every file and no mistake.
         return [file for file in files if "/" in file.removeprefix("tests/")][:MOST_FILES]
 
-    def _run(self, tests: Sequence[str]) -> str:
-        command = [str(self._python), "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider"]
+    def _verdict(self, tests: Sequence[str], without: Collection[str]) -> tuple[str, str]:
+        if not tests:
+            return SURVIVED, ""
+        left_out = [argument for test in without for argument in ("--deselect", test)]
+        doubtful = list[str]()
+        while failed := self._failed(tests, *left_out):
+            test = failed[0]
+            if "::" not in test:
+                return NO_IMPORT, ""
+            if self._failed([test]):
+                return NOTICED, test
+            if len(doubtful) == 2:  # a machine on which tests fail now and then
+                break
+            doubtful.append(test)
+            left_out += ["--deselect", test]
+        return SURVIVED, ""
+
+    def _failed(self, tests: Sequence[str], *options: str) -> list[str]:
+        """The tests that failed or hung; files, if they could not be imported. Empty if the time was over."""
+        expected = sum(self._reach.seconds.get(test, SECONDS if "::" not in test else 1.0) for test in tests)
+        command = [str(self._python), "-m", "pytest", "-x", "-v", "--no-header", "-p", "no:cacheprovider"]
         environment = {**os.environ, "HYPOTHESIS_PROFILE": "ci", "PYTHONDONTWRITEBYTECODE": "1"}
         environment.pop("PYTEST_ADDOPTS", None)
         process = subprocess.Popen(
-            [*command, *tests],
+            [*command, f"--timeout={HANGS}", *options, *tests],
             cwd=self._folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -86,13 +155,23 @@ class Bench:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        self._process = process
         try:
-            output = process.communicate(timeout=SECONDS * _PATIENCE)[0].decode("utf-8", "replace")
+            output = process.communicate(timeout=2 * HANGS + expected * _PATIENCE)[0].decode(
+                "utf-8", "replace"
+            )
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            return "the tests hang"
+            return []
+        finally:
+            self._process = None
+        if gone := _GONE.findall(output):  # since the map was made
+            left = [test for test in tests if not any(name.strip().endswith(test) for name in gone)]
+            return self._failed(left, *options) if left and len(left) < len(tests) else []
         if process.returncode in (0, 5):  # 5: no test was found
-            return ""
-        failed = _FAILED.search(output)
-        return failed[1] if failed else f"pytest ended with {process.returncode}"
+            return []
+        # Without a summary the last test that began ended the run: it hung, or the process died.
+        return (
+            _FAILED.findall(output) or [test.strip() for test in _STARTED.findall(output)[-1:]] or ["pytest"]
+        )
