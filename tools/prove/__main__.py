@@ -152,13 +152,14 @@ class _Run:
 
     def _confirm(self, wanted: Sequence[Mutant]) -> None:
         """What was noticed by tests that fail without the mistake, too, is tried again without these."""
-        unsound: set[str] = set()
+        unsound = set(self._reach.failed)
         while True:
             self._try(wanted, unsound)
             print("running the tests that noticed, without mistakes", flush=True)
             outcomes = [self._kept.outcomes[mutant] for mutant in self._mutants]
-            unsound |= self._benches[0].unsound([outcome for outcome in outcomes if not outcome.confirmed])
-            for test in sorted(unsound):
+            found = self._benches[0].unsound([outcome for outcome in outcomes if not outcome.confirmed])
+            unsound |= found
+            for test in sorted(found):
                 print(f"fails without a mistake: {test}", flush=True)
             wanted = [outcome.mutant for outcome in outcomes if outcome.noticed_by in unsound]
             for outcome in outcomes:

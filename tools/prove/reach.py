@@ -25,6 +25,7 @@ class Watch:
         self._target = target
         self._coverage = coverage.Coverage(data_file=None, include=list(patterns))
         self._seconds: dict[str, float] = {}
+        self._failed: set[str] = set()
 
     def pytest_collection_finish(self) -> None:
         self._coverage.start()
@@ -39,6 +40,8 @@ class Watch:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._seconds[report.nodeid] = self._seconds.get(report.nodeid, 0.0) + report.duration
+        if report.failed:
+            self._failed.add(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
         self._coverage.stop()
@@ -47,7 +50,8 @@ class Watch:
         for path in data.measured_files():
             reached = data.contexts_by_lineno(path)
             lines[path] = {line: [test for test in tests if test] for line, tests in reached.items()}
-        self._target.write_text(json.dumps({"seconds": self._seconds, "lines": lines}), "utf-8")
+        note = {"seconds": self._seconds, "failed": sorted(self._failed), "lines": lines}
+        self._target.write_text(json.dumps(note), "utf-8")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -67,10 +71,13 @@ class ReachMap:
 
     def __init__(self, notes: Sequence[Path], root: Path) -> None:
         self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
+        """Those that failed without a mistake: they notice nothing."""
         self._tests: dict[tuple[str, int], list[str]] = {}
         for note in notes:
             content = json.loads(note.read_text("utf-8"))
             self.seconds |= content["seconds"]
+            self.failed |= set(content.get("failed", ()))
             for path, lines in content["lines"].items():
                 name = Path(path).relative_to(root).as_posix()
                 for line, tests in lines.items():

@@ -1,6 +1,6 @@
 """One mistake is made in a copy of the checkout, and the tests that could notice it are run.
 
-A test that fails has noticed only if it fails a second time with the mistake. That it passes without the
+A test has noticed that fails twice with the mistake (`twice`) and not without it. That it passes without the
 mistake is asked at the end, of all tests at once (`unsound`). A mistake that keeps its module from being
 imported is a kind of its own: every test would notice it, so it says nothing of any.
 """
@@ -34,6 +34,8 @@ _PATIENCE = 4.0
 """A run may take so many times as long as its tests took before. One that takes longer noticed nothing."""
 
 NOTICED, NO_IMPORT, SURVIVED = "noticed", "no import", "survived"
+
+_TOOLS = Path(__file__).parent.parent
 
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 _STARTED = re.compile(r"^(\S+\.py::.+?)(?: (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL)\b.*)?$", re.MULTILINE)
@@ -127,24 +129,34 @@ class Bench:
         if not tests:
             return SURVIVED, ""
         left_out = [argument for test in without for argument in ("--deselect", test)]
-        doubtful = list[str]()
-        while failed := self._failed(tests, *left_out):
+        if failed := self._failed(tests, *left_out):
             test = failed[0]
             if "::" not in test:
                 return NO_IMPORT, ""
-            if self._failed([test]):
-                return NOTICED, test
-            if len(doubtful) == 2:  # a machine on which tests fail now and then
-                break
-            doubtful.append(test)
-            left_out += ["--deselect", test]
+            return NOTICED, test
         return SURVIVED, ""
 
     def _failed(self, tests: Sequence[str], *options: str) -> list[str]:
         """The tests that failed or hung; files, if they could not be imported. Empty if the time was over."""
         expected = sum(self._reach.seconds.get(test, SECONDS if "::" not in test else 1.0) for test in tests)
-        command = [str(self._python), "-m", "pytest", "-x", "-v", "--no-header", "-p", "no:cacheprovider"]
-        environment = {**os.environ, "HYPOTHESIS_PROFILE": "ci", "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [
+            str(self._python),
+            "-m",
+            "pytest",
+            "-x",
+            "-v",
+            "--no-header",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "prove.twice",
+        ]
+        environment = {
+            **os.environ,
+            "HYPOTHESIS_PROFILE": "ci",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": str(_TOOLS),
+        }
         environment.pop("PYTEST_ADDOPTS", None)
         process = subprocess.Popen(
             [*command, f"--timeout={HANGS}", *options, *tests],
