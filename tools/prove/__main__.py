@@ -36,7 +36,7 @@ EQUIVALENTS = ROOT / "tests" / "prove_equivalents.toml"
 TESTS = (
     *(
         f"packages/hub/tests/hub/{name}"
-        for name in ("gate", "judge", "session", "engine", "clients", "lending")
+        for name in ("gate", "judge", "session", "engine", "clients", "lending", "sessions", "outside")
     ),
     "packages/sdk/tests/dialect",
     *(f"packages/local/tests/{name}" for name in ("journal", "workspace", "sandbox", "secrets")),
@@ -111,7 +111,7 @@ def _reach_map(options: argparse.Namespace) -> ReachMap:
         missing = [note for note in notes if not note.exists()]
         if missing:
             sys.exit(f"the tests did not run: see {WORK / 'reach-0.log'}")
-    return ReachMap(notes, ROOT)
+    return ReachMap(sorted(WORK.glob("reach-*.json")), ROOT)
 
 
 class _Run:

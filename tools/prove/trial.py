@@ -27,8 +27,8 @@ SECONDS = 60.0
 MOST_FILES = 6
 """Files of the nearest tests that are run when no test that reaches the line has noticed."""
 
-HANGS = 30
-"""Seconds after which a test hangs. One that hangs twice has noticed."""
+HANGS = 60
+"""Seconds after which a test hangs, twice together: then it has noticed."""
 
 _PATIENCE = 4.0
 """A run may take so many times as long as its tests took before. One that takes longer noticed nothing."""
@@ -36,6 +36,8 @@ _PATIENCE = 4.0
 NOTICED, NO_IMPORT, SURVIVED = "noticed", "no import", "survived"
 
 _TOOLS = Path(__file__).parent.parent
+
+_AT_IMPORT = "during collection"
 
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 _STARTED = re.compile(r"^(\S+\.py::.+?)(?: (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL)\b.*)?$", re.MULTILINE)
@@ -122,8 +124,11 @@ class Bench:
 
     def _nearest(self, mutant: Mutant) -> list[str]:
         files, _ = nearest_tests([mutant.path], self._imports, root=self._folder)
-        # Those about the whole house see every file and no mistake.
-        return [file for file in files if "/" in file.removeprefix("tests/")][:MOST_FILES]
+        mirror = f"/{Path(mutant.path).parent.name}/test_{Path(mutant.path).stem}"
+        near = sorted(file for file in self._imports if f"{mirror}_" in file or f"{mirror}." in file)
+        # Those about the whole house see every file and no mistake; simulations take a minute.
+        found = [file for file in files if "/" in file.removeprefix("tests/") and "/simulate/" not in file]
+        return list(dict.fromkeys([*near, *found]))[:MOST_FILES]
 
     def _verdict(self, tests: Sequence[str], without: Collection[str]) -> tuple[str, str]:
         if not tests:
@@ -131,26 +136,16 @@ class Bench:
         left_out = [argument for test in without for argument in ("--deselect", test)]
         if failed := self._failed(tests, *left_out):
             test = failed[0]
-            if "::" not in test:
+            if test == _AT_IMPORT:
                 return NO_IMPORT, ""
             return NOTICED, test
         return SURVIVED, ""
 
     def _failed(self, tests: Sequence[str], *options: str) -> list[str]:
-        """The tests that failed or hung; files, if they could not be imported. Empty if the time was over."""
+        """The tests that failed or hung. Empty if the time was over."""
         expected = sum(self._reach.seconds.get(test, SECONDS if "::" not in test else 1.0) for test in tests)
-        command = [
-            str(self._python),
-            "-m",
-            "pytest",
-            "-x",
-            "-v",
-            "--no-header",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "prove.twice",
-        ]
+        plugins = ["-p", "no:cacheprovider", "-p", "prove.twice"]
+        command = [str(self._python), "-u", "-m", "pytest", "-x", "-v", "--no-header", *plugins]
         environment = {
             **os.environ,
             "HYPOTHESIS_PROFILE": "ci",
@@ -183,7 +178,9 @@ class Bench:
             return self._failed(left, *options) if left and len(left) < len(tests) else []
         if process.returncode in (0, 5):  # 5: no test was found
             return []
+        if failed := [test for test in _FAILED.findall(output) if "::" in test]:
+            return failed
+        if _AT_IMPORT in output or process.returncode == 4:  # 4: what all tests need
+            return [_AT_IMPORT]
         # Without a summary the last test that began ended the run: it hung, or the process died.
-        return (
-            _FAILED.findall(output) or [test.strip() for test in _STARTED.findall(output)[-1:]] or ["pytest"]
-        )
+        return [test.strip() for test in _STARTED.findall(output)[-1:]]
