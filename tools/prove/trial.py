@@ -37,7 +37,7 @@ NOTICED, NO_IMPORT, SURVIVED = "noticed", "no import", "survived"
 
 _TOOLS = Path(__file__).parent.parent
 
-_AT_IMPORT = "during collection"
+_AT_IMPORT = "ERROR collecting "
 
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 _STARTED = re.compile(r"^(\S+\.py::.+?)(?: (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL)\b.*)?$", re.MULTILINE)
