@@ -16,6 +16,9 @@ from pathlib import Path
 import coverage
 import pytest
 
+MOST_FILES = 12
+"""Files of the tests that are kept for a line: to import one costs more than most tests."""
+
 MOST_TESTS = 60
 """Tests that are kept for a line: those of its mirror first, then the quickest of each file in turn."""
 
@@ -92,7 +95,8 @@ class ReachMap:
                 order[test] = (mirror not in file, before[file])
                 before[file] += 1
             tests.sort(key=order.__getitem__)
-            del tests[MOST_TESTS:]
+            files = list(dict.fromkeys(test.partition("::")[0] for test in tests))[:MOST_FILES]
+            tests[:] = [test for test in tests if test.partition("::")[0] in files][:MOST_TESTS]
 
     def tests(self, path: str, first: int, last: int) -> list[str]:
         """Those that reach one of the lines."""
