@@ -128,7 +128,9 @@ class Bench:
         near = sorted(file for file in self._imports if f"{mirror}_" in file or f"{mirror}." in file)
         # Those about the whole house see every file and no mistake; simulations take a minute.
         found = [file for file in files if "/" in file.removeprefix("tests/") and "/simulate/" not in file]
-        return list(dict.fromkeys([*near, *found]))[:MOST_FILES]
+        # What only child processes run has no mirror: those of its folder.
+        room = sorted(file for file in self._imports if f"/{Path(mutant.path).parent.name}/test_" in file)
+        return list(dict.fromkeys([*near, *found] or room))[:MOST_FILES]
 
     def _verdict(self, tests: Sequence[str], without: Collection[str]) -> tuple[str, str]:
         if not tests:
