@@ -40,7 +40,7 @@ _TOOLS = Path(__file__).parent.parent
 _AT_IMPORT = "ERROR collecting "
 
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
-_STARTED = re.compile(r"^(\S+\.py::.+?)(?: (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL)\b.*)?$", re.MULTILINE)
+_STARTED = re.compile(r"^(\S+\.py::.+?)(?: (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL|\+\+\+).*)?$", re.MULTILINE)
 _GONE = re.compile(r"^ERROR: not found: (.+?)$", re.MULTILINE)
 
 
@@ -166,7 +166,7 @@ class Bench:
         )
         self._process = process
         try:
-            output = process.communicate(timeout=2 * HANGS + expected * _PATIENCE)[0].decode(
+            output = process.communicate(timeout=10 * HANGS + expected * _PATIENCE)[0].decode(
                 "utf-8", "replace"
             )
         except subprocess.TimeoutExpired:
