@@ -199,7 +199,7 @@ simulate: $(READY_PY)
 
 # Small mistakes, drawn by SEED, that some test must notice: 300 take about an hour on two processors.
 SEED ?= 1
-prove: $(READY_PY)
+prove: $(READY_PY) bytecode
 	@PYTHONPATH=tools $(PY) -m prove --seed $(SEED) $(ARGS)
 
 # Who wrote each line, asked before and after the history is turned upside down: 300 real turns, some ten minutes.

@@ -4,8 +4,9 @@
     make prove SEED=7 ARGS="--area consent --mutants 40"
     make prove ARGS="--mutant packages/…/table.py:widen:4"   # one, named as the report names it
 
-The first run finds out which tests reach which lines, which takes some minutes; `--map` does so again. A
-mistake that changes nothing a person could notice is explained in `tests/prove_equivalents.toml`.
+The first run finds out which tests reach which lines, which takes some minutes; `--map` does so again. A run
+that was stopped goes on where it was, as long as no Python has changed. A mistake that changes nothing a
+person could notice is explained in `tests/prove_equivalents.toml`.
 """
 
 from __future__ import annotations
@@ -15,18 +16,17 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from prove.copy import make_copy
+from prove.copy import make_copy, state_of
 from prove.mutants import AREAS, Mutant, draw, every_mutant
 from prove.reach import ReachMap
-from prove.trial import Bench, Outcome
+from prove.report import Kept, explanations, key_of, shown, table
+from prove.trial import SURVIVED, Bench, Outcome
 from quick import imports_of_tests
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -36,7 +36,7 @@ EQUIVALENTS = ROOT / "tests" / "prove_equivalents.toml"
 TESTS = (
     *(
         f"packages/hub/tests/hub/{name}"
-        for name in ("gate", "judge", "session", "engine", "clients", "lending")
+        for name in ("gate", "judge", "session", "engine", "clients", "lending", "sessions", "outside")
     ),
     "packages/sdk/tests/dialect",
     *(f"packages/local/tests/{name}" for name in ("journal", "workspace", "sandbox", "secrets")),
@@ -56,16 +56,19 @@ def main() -> int:
         mutants = [named[name] for name in options.mutant]
     else:
         mutants = draw(everything, options.mutants, options.seed)
-    outcomes = _try_all(mutants, options.workers, _reach_map(options))
-    explained = _explanations()
-    survivors = [outcome.mutant for outcome in outcomes if not outcome.noticed_by]
-    open_ones = [mutant for mutant in survivors if _key(mutant) not in explained]
+    reach = _reach_map(options)
+    outcomes = _Run(mutants, options, reach).outcomes()
+    explained = explanations(EQUIVALENTS)
+    open_ones = [o.mutant for o in outcomes if o.kind == SURVIVED and key_of(o.mutant) not in explained]
+    rows = table(outcomes, explained)
     if options.json:
-        rows = [{**asdict(outcome), "explained": explained.get(_key(outcome.mutant))} for outcome in outcomes]
-        Path(options.json).write_text(json.dumps(rows, indent=1), "utf-8")
-    print(_table(outcomes, open_ones))
+        found = [{**asdict(o), "explained": explained.get(key_of(o.mutant))} for o in outcomes]
+        report = {"seed": options.seed, "state": state_of(ROOT), "areas": rows, "outcomes": found}
+        Path(options.json).write_text(json.dumps(report, indent=1), "utf-8")
+    print(shown(rows))
     for mutant in open_ones:
-        print(f"\nsurvived: {mutant.name}, line {mutant.line}\n  - {mutant.before}\n  + {mutant.after}")
+        print(f"\nsurvived: {mutant.name}, line {mutant.line}, in {mutant.within}")
+        print(f"  - {mutant.before}\n  + {mutant.after}")
     return 1 if open_ones else 0
 
 
@@ -79,6 +82,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--mutant", action="append", metavar="NAME", help="this mistake; can be repeated")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="at once")
     parser.add_argument("--map", action="store_true", help="find out anew which tests reach which lines")
+    parser.add_argument("--again", action="store_true", help="try again what was tried in this state")
     parser.add_argument("--json", metavar="FILE", help="write every outcome there")
     return parser.parse_args()
 
@@ -107,67 +111,95 @@ def _reach_map(options: argparse.Namespace) -> ReachMap:
         missing = [note for note in notes if not note.exists()]
         if missing:
             sys.exit(f"the tests did not run: see {WORK / 'reach-0.log'}")
-    return ReachMap(notes, ROOT)
+    return ReachMap(sorted(WORK.glob("reach-*.json")), ROOT)
 
 
-def _try_all(mutants: Sequence[Mutant], workers: int, reach: ReachMap) -> list[Outcome]:
-    left: SimpleQueue[Mutant] = SimpleQueue()
-    for mutant in mutants:
-        left.put(mutant)
-    outcomes: list[Outcome] = []
-    imports = imports_of_tests(ROOT)
+class _Run:
+    """Tries mistakes beside each other, each worker in a copy of its own."""
 
-    def work(number: int) -> None:
-        folder = WORK / f"copy-{number}"
-        bench = Bench(folder, make_copy(ROOT, folder), reach, imports)
-        while True:
+    def __init__(self, mutants: Sequence[Mutant], options: argparse.Namespace, reach: ReachMap) -> None:
+        self._mutants = mutants
+        self._workers = options.workers
+        self._reach = reach
+        self._kept = Kept(WORK / "outcomes" / f"{state_of(ROOT)}.ndjson")
+        self._benches: list[Bench] = []
+        if options.again or options.mutant:
+            self._kept.outcomes.clear()
+
+    def outcomes(self) -> list[Outcome]:
+        known = [mutant for mutant in self._mutants if mutant in self._kept.outcomes]
+        wanted = [mutant for mutant in self._mutants if mutant not in self._kept.outcomes]
+        if known:
+            print(f"{len(known)} mistakes were tried before; --again tries them again", flush=True)
+        if wanted or not all(self._kept.outcomes[mutant].confirmed for mutant in known):
+            workers = min(self._workers, len(wanted)) or 1
+            print(
+                f"{len(wanted)} mistakes to try, {workers} at a time: {self._minutes(len(wanted))}",
+                flush=True,
+            )
+            imports = imports_of_tests(ROOT)
+            folders = [WORK / f"copy-{number}" for number in range(workers)]
+            self._benches = [
+                Bench(folder, make_copy(ROOT, folder), self._reach, imports) for folder in folders
+            ]
             try:
-                mutant = left.get_nowait()
-            except Empty:
+                self._confirm(wanted)
+            except KeyboardInterrupt:
+                for bench in self._benches:
+                    bench.stop()
+                sys.exit("stopped: the same command goes on from here, as long as no Python changes")
+        return [self._kept.outcomes[mutant] for mutant in self._mutants]
+
+    def _confirm(self, wanted: Sequence[Mutant]) -> None:
+        """What was noticed by tests that fail without the mistake, too, is tried again without these."""
+        unsound = set(self._reach.failed)
+        while True:
+            self._try(wanted, unsound)
+            print("running the tests that noticed, without mistakes", flush=True)
+            outcomes = [self._kept.outcomes[mutant] for mutant in self._mutants]
+            found = self._benches[0].unsound([outcome for outcome in outcomes if not outcome.confirmed])
+            unsound |= found
+            for test in sorted(found):
+                print(f"fails without a mistake: {test}", flush=True)
+            wanted = [outcome.mutant for outcome in outcomes if outcome.noticed_by in unsound]
+            for outcome in outcomes:
+                if not outcome.confirmed and outcome.mutant not in wanted:
+                    self._kept.add(replace(outcome, confirmed=True))
+            if not wanted:
                 return
-            outcome = bench.try_mutant(mutant)
-            outcomes.append(outcome)
-            if not outcome.noticed_by:
-                print(f"survived {mutant.name} (line {mutant.line}): {outcome.tried} tests", flush=True)
-            if len(outcomes) % 20 == 0:
-                print(f"{len(outcomes)} of {len(mutants)}", flush=True)
 
-    threads = [Thread(target=work, args=(number,)) for number in range(min(workers, len(mutants)))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    order = {mutant: place for place, mutant in enumerate(mutants)}
-    return sorted(outcomes, key=lambda outcome: order[outcome.mutant])
+    def _try(self, mutants: Sequence[Mutant], unsound: set[str]) -> None:
+        left: SimpleQueue[Mutant] = SimpleQueue()
+        for mutant in mutants:
+            left.put(mutant)
+        tried: list[Outcome] = []
 
+        def work(bench: Bench) -> None:
+            while True:
+                try:
+                    mutant = left.get_nowait()
+                except Empty:
+                    return
+                outcome = bench.try_mutant(mutant, unsound)
+                tried.append(outcome)
+                self._kept.add(outcome)
+                if outcome.kind == SURVIVED:
+                    print(f"survived {mutant.name} (line {mutant.line}): {outcome.tried} tests", flush=True)
+                if len(tried) % 10 == 0:
+                    survived = sum(outcome.kind == SURVIVED for outcome in tried)
+                    rest = self._minutes(len(mutants) - len(tried))
+                    print(
+                        f"{len(tried)} of {len(mutants)} tried, {survived} survived, {rest} left", flush=True
+                    )
 
-def _explanations() -> dict[tuple[str, str, str, str], str]:
-    """Why a mistake changes nothing. Its place is named by its text, which stays when lines move."""
-    content = tomllib.loads(EQUIVALENTS.read_text("utf-8")) if EQUIVALENTS.exists() else {}
-    return {
-        (entry["path"], entry["operator"], entry["before"], entry["after"]): entry["why"]
-        for entry in content.get("equivalent", [])
-    }
+        threads = [Thread(target=work, args=(bench,), daemon=True) for bench in self._benches]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
-
-def _key(mutant: Mutant) -> tuple[str, str, str, str]:
-    return mutant.path, mutant.operator, mutant.before, mutant.after
-
-
-def _table(outcomes: Sequence[Outcome], open_ones: Sequence[Mutant]) -> str:
-    areas = [*dict.fromkeys(outcome.mutant.area for outcome in outcomes), "all"]
-    drawn, noticed, survived = Counter[str](), Counter[str](), Counter[str]()
-    for outcome in outcomes:
-        for area in (outcome.mutant.area, "all"):
-            drawn[area] += 1
-            noticed[area] += bool(outcome.noticed_by)
-            survived[area] += outcome.mutant in open_ones
-    rows = (
-        (area, drawn[area], noticed[area], drawn[area] - noticed[area] - survived[area], survived[area])
-        for area in areas
-    )
-    head = ["", "| area | drawn | noticed | explained | survived |", "|---|---|---|---|---|"]
-    return "\n".join([*head, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
+    def _minutes(self, count: int) -> str:
+        return f"about {count * self._kept.seconds_each() / self._workers / 60:.0f} minutes"
 
 
 if __name__ == "__main__":

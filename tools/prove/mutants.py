@@ -18,6 +18,8 @@ AREAS: dict[str, tuple[str, ...]] = {
     "judge": ("packages/hub/src/dragoman_hub/judge",),
     "consent": ("packages/local/src/dragoman_local/workspace/policy",),
     "session": ("packages/hub/src/dragoman_hub/session", "packages/hub/src/dragoman_hub/engine"),
+    "clients": ("packages/hub/src/dragoman_hub/clients",),
+    "lending": ("packages/hub/src/dragoman_hub/lending",),
     "store": (
         "packages/local/src/dragoman_local/journal",
         "packages/local/src/dragoman_local/workspace/tree_store.py",
@@ -28,16 +30,21 @@ AREAS: dict[str, tuple[str, ...]] = {
 }
 """Where a mistake costs a person most, by the name of the promise."""
 
-QUIET = ("_log", "log", "logger", "_logger", "_LOG", "LOG")
-"""What logs: leaving out a line of the log breaks no promise."""
+LOGGERS = ("log", "logger")
+LEVELS = ("debug", "info", "warning", "error", "critical", "exception")
+"""What logs: leaving out a line of the log breaks no promise. A `log` that stores is another thing."""
+
+DECLARED = ("frozen", "kw_only", "slots", "repr")
+"""Options of `dataclass` that the type checker holds and no act shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
-    """One mistake. `line` is the first line that differs, in the source as it is."""
+    """One mistake. `line` is the first line that differs, in the source as it is; `within` the function."""
 
     area: str
     path: str
+    within: str
     operator: str
     number: int
     line: int
@@ -57,6 +64,12 @@ Place = tuple[ast.expr | ast.stmt | ast.keyword, str, Callable[[], None]]
 """Where a mistake is made, what it looks like then, and what makes it."""
 
 
+def _not(test: ast.expr) -> ast.expr:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    return ast.UnaryOp(op=ast.Not(), operand=test)
+
+
 def _set(owner: ast.AST, field: str, value: object) -> None:
     setattr(owner, field, value)
 
@@ -65,12 +78,14 @@ def negated_conditions(tree: ast.AST) -> Iterator[Place]:
     for node in ast.walk(tree):
         if isinstance(node, ast.If | ast.While | ast.IfExp) and not isinstance(node.test, ast.Constant):
             test = node.test
-            match test:
-                case ast.UnaryOp(op=ast.Not(), operand=other):
-                    pass
-                case _:
-                    other = ast.UnaryOp(op=ast.Not(), operand=test)
+            other = _not(test)
             yield test, ast.unparse(other), partial(_set, node, "test", other)
+        elif isinstance(node, ast.comprehension):
+            for index, test in enumerate(node.ifs):
+                yield test, f"not ({ast.unparse(test)})", partial(node.ifs.__setitem__, index, _not(test))
+        elif isinstance(node, ast.match_case) and node.guard is not None:
+            guard = node.guard
+            yield guard, f"not ({ast.unparse(guard)})", partial(_set, node, "guard", _not(guard))
 
 
 def dropped_calls(tree: ast.AST) -> Iterator[Place]:
@@ -116,7 +131,7 @@ def forgotten_fields(tree: ast.AST) -> Iterator[Place]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and not _logs(node):
             for keyword in node.keywords:
-                if keyword.arg is not None:
+                if keyword.arg is not None and not _declares(node, keyword):
                     rest = [other for other in node.keywords if other is not keyword]
                     yield keyword, f"(without {keyword.arg})", partial(_set, node, "keywords", rest)
 
@@ -134,10 +149,12 @@ OPERATORS: dict[str, Callable[[ast.AST], Iterator[Place]]] = {
 def mutants_of(text: str, path: str, area: str) -> list[Mutant]:
     """Every mistake that can be made in the source."""
     tree = ast.parse(text)
+    functions = _functions(tree)
     return [
         Mutant(
             area=area,
             path=path,
+            within=_within(functions, place.lineno),
             operator=operator,
             number=number,
             line=place.lineno,
@@ -226,5 +243,30 @@ def _logs(call: ast.Call) -> bool:
     return (
         isinstance(call.func, ast.Attribute)
         and isinstance(call.func.value, ast.Name)
-        and call.func.value.id in QUIET
+        and call.func.value.id in LOGGERS
+        and call.func.attr in LEVELS
     )
+
+
+def _declares(call: ast.Call, keyword: ast.keyword) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "dataclass" and keyword.arg in DECLARED
+
+
+def _functions(tree: ast.AST) -> list[tuple[int, int, str]]:
+    """First and last line of each function and class, and its name with those around it; outer ones first."""
+    found: list[tuple[int, int, str]] = []
+
+    def look(node: ast.AST, around: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            name = around
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                name = f"{around}.{child.name}".removeprefix(".")
+                found.append((child.lineno, child.end_lineno or child.lineno, name))
+            look(child, name)
+
+    look(tree, "")
+    return found
+
+
+def _within(functions: Sequence[tuple[int, int, str]], line: int) -> str:
+    return next((name for first, last, name in reversed(functions) if first <= line <= last), "")

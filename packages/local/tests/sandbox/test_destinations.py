@@ -77,7 +77,7 @@ def test_addresses_of_the_internet_are_public(address: str) -> None:
         *("::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd00:ec2::254", "fec0::1", "ff02::1"),
         *("::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1"),
         *("64:ff9b::127.0.0.1", "64:ff9b::10.0.0.1", "2002:7f00:1::", "2002:a00:1::"),
-        *("2001:0:4136:e378:8000:63bf:80ff:fffe", "2001:db8::1", "198.51.100.1"),
+        *("2001:0:4136:e378:8000:63bf:80ff:fffe", "2001:db8::1", "198.51.100.1", "4000::1"),
     ],
 )
 def test_addresses_of_this_machine_and_its_network_are_not(address: str) -> None:

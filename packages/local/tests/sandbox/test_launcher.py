@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from dragoman.testing.pace import patience
 from dragoman_local.sandbox.boundary import Boundary
 from dragoman_local.sandbox.launcher import PROCESSES_COUNTED, read_json
 from dragoman_local.sandbox.plan import boundary_for
@@ -237,6 +238,13 @@ def test_nothing_survives_the_launcher(ground: Scene, line: str) -> None:
         assert launcher.stdout.readline() == b"up\n"
         os.kill(launcher.pid, signal.SIGKILL)
         assert launcher.stdout.read() == b""
+
+
+def test_the_first_process_behind_the_wall_keeps_no_capability(ground: Scene) -> None:
+    rights = "^Cap(Eff|Prm|Bnd):\t0+$"  # it gives them up while the command begins
+    look = f"until test $(grep -Ec '{rights}' /proc/1/status) = 3; do sleep 0.01; done"
+    done = ground.run(["timeout", str(patience(2)), "/bin/sh", "-c", look])
+    assert done.returncode == 0, done.stderr
 
 
 def test_what_a_command_leaves_running_is_asked_to_end_and_ends(ground: Scene) -> None:

@@ -15,6 +15,7 @@ from dragoman.errors import LocalMistake
 from dragoman_local.sandbox import wall
 from dragoman_local.sandbox.boundary import Boundary, Profile
 from dragoman_local.sandbox.wall import Wall, agent_launcher, can_hold, confined, hold_or_refuse
+from tests.sandbox.stage import need_wall
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the wall is Linux's")
 
@@ -99,8 +100,7 @@ def test_the_folder_of_a_wall_whose_process_was_killed_goes_with_the_next_wall(
 def test_an_agent_has_its_own_state_and_login_and_no_secret_of_others(
     profile: Profile, tmp_path: Path
 ) -> None:
-    if reason := can_hold(profile):
-        pytest.skip(f"no wall can be held here: {reason}")
+    need_wall()
     home, folder = tmp_path / "home", tmp_path / "project"
     folder.mkdir()
     for name in (".codex/auth.json", ".gemini/oauth_creds.json"):

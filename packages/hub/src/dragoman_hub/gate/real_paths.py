@@ -72,9 +72,6 @@ class RealPaths:
     def _start(self, path: str) -> Future[None]:
         with self._lock:
             look = self._looks.get(path)
-            if look is None and not self.needs_look(path):  # one has ended since somebody asked
-                look = Future[None]()
-                look.set_result(None)
             if look is None:
                 if self._threads is None:
                     self._threads = ThreadPoolExecutor(THREADS, "real paths")

@@ -174,7 +174,7 @@ def _with_parents(place: str, folders: Iterable[str]) -> tuple[list[_Key], list[
     around: dict[_Key, None] = {}
     for _, folder in own:
         parent = os.path.dirname(folder)
-        while parent != folder and (place, parent) not in around:
+        while parent != folder:
             around[place, parent] = None
             folder, parent = parent, os.path.dirname(parent)
     return list(own), list(around)

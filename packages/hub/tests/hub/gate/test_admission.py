@@ -38,7 +38,7 @@ def admission(clock: Clock | None = None) -> Admission:
 
 def headers(**given: str) -> dict[bytes, bytes]:
     usual = {"host": "127.0.0.1:8000", "authorization": f"Bearer {TOKEN}", **given}
-    return {name.encode(): value.encode() for name, value in usual.items() if value}
+    return {name.encode(): value.encode(errors="surrogateescape") for name, value in usual.items() if value}
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "[::1]:8000", "LOCALHOST:8000"])
@@ -61,11 +61,14 @@ def test_our_own_pages_and_trusted_ones_come_in(origin: str) -> None:
         ({"host": "127.0.0.1:9999"}, 421),
         ({"host": "127.0.0.1:8000.evil.example"}, 421),
         ({"host": ""}, 421),
+        ({"host": "127.0.0.1:8000\udcff"}, 421),  # bytes that are no text
         ({"origin": "https://evil.example"}, 403),
         ({"origin": "null"}, 403),
+        ({"origin": "http://127.0.0.1:8000\udcff"}, 403),
         ({"origin": "http://127.0.0.1:9999"}, 403),
         ({"origin": "https://pages.example.evil.example"}, 403),
         ({"authorization": ""}, 401),
+        ({"authorization": "Bearer \udcff"}, 401),
         ({"authorization": "Bearer"}, 401),
         ({"authorization": f"Basic {TOKEN}"}, 401),
         ({"authorization": f"Bearer {TOKEN}x"}, 401),

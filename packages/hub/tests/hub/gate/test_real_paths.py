@@ -67,6 +67,21 @@ async def test_a_look_is_good_for_seconds_and_a_changed_link_is_noticed_after_th
     assert threading.get_ident() not in disk.threads
 
 
+async def test_the_place_that_was_looked_at_longest_ago_is_forgotten_first(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(real_paths, "PATHS", 2)
+    now = [0.0]
+    paths = RealPaths(clock=lambda: now[0])
+    await paths.look(["/a"])
+    now[0] += 1
+    await paths.look(["/b"])
+    now[0] += FRESH_SECONDS
+    await paths.look(["/a"])  # again
+    await paths.look(["/c"])
+    assert [paths.needs_look(path) for path in ("/a", "/b", "/c")] == [False, True, False]
+
+
 async def test_a_disk_that_hangs_is_asked_once_and_its_path_leads_nowhere(disk: Disk) -> None:
     disk.hanging = {"/far"}
     paths = RealPaths(patience=0.01)

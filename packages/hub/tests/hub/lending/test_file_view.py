@@ -66,6 +66,9 @@ def test_of_a_large_file_the_lines_around_the_wanted_one_are_shown(folder: Path)
     assert text.startswith(f"line {found['first']}\n")
     assert "line 150000\n" in text
     assert len(text) < MOST_BYTES
+    (folder / "one.line").write_text("x" * (3 * MOST_BYTES))
+    with pytest.raises(ErrorAnswer, match="more text than is answered at once"):
+        look(folder, "one.line")
 
 
 def test_secrets_are_covered_and_lines_keep_their_numbers(folder: Path) -> None:

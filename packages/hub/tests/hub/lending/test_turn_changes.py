@@ -11,7 +11,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec import Raw
 
 from dragoman import Agent, Turn
 from dragoman.testing.pace import patience
@@ -89,6 +91,13 @@ async def test_two_sessions_in_one_folder_never_own_each_others_changes(project:
             "theirs.txt": "others",
         }
         assert await names(client, theirs) == ["old.txt", "theirs.txt"]
+        # What an agent names when its turn is over makes nothing its turn's own.
+        late = {"path": str(project / "silent.txt")}
+        call = {"sessionUpdate": "tool_call", "toolCallId": "9", "kind": "edit", "locations": [late]}
+        update = msgspec.json.encode({"params": {"sessionId": ours, "update": call}})
+        stage.hub.changes.on_updates(ours, [update])
+        stage.hub.changes.on_write(ours, Raw(msgspec.json.encode(late)))
+        assert await names(client, ours) == ["mine.txt"]
         why = await client.refusal(
             "_dragoman/hub/revert", {"sessionId": ours, "path": str(project / "theirs.txt")}
         )

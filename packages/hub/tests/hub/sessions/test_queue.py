@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dragoman_hub.gate.admission import Grant
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import staged, text
 
@@ -20,8 +21,13 @@ async def test_prompts_queue_in_order_and_can_be_edited_and_withdrawn() -> None:
         last = client.prompt(session, "fourth", key="d")
         await client.until(lambda one: one.get("params", {}).get("key") == "d")
         edited = {"sessionId": session, "key": "b", "prompt": text("better")}
+        guest = await stage.client(Grant("guest", frozenset({"observe", "prompt"}))).begin()
+        for method in ("edit", "withdraw"):
+            refusal = await guest.refusal(f"_dragoman/hub/queue/{method}", edited)
+            assert refusal["code"] == -32003
         await client.call("_dragoman/hub/queue/edit", edited)
-        await client.call("_dragoman/hub/queue/withdraw", {"sessionId": session, "key": "c"})
+        admin = await stage.client(Grant("admin", frozenset({"observe", "prompt", "admin"}))).begin()
+        await admin.call("_dragoman/hub/queue/withdraw", {"sessionId": session, "key": "c"})
         assert (await client.answer(gone))["result"]["stopReason"] == "cancelled"
         snapshot = (await client.call("_dragoman/hub/attach", {"sessionId": session}))["snapshot"]
         assert [(one["key"], one["prompt"]) for one in snapshot["queue"]] == [

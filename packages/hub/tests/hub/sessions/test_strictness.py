@@ -113,6 +113,10 @@ async def test_a_change_is_told_once_whether_its_agent_tells_it_or_not(
             assert [found for found in updates if found["sessionUpdate"] == kind] == [
                 {"sessionUpdate": kind, **update}
             ]
+        late = await stage.client().begin()
+        load = {"sessionId": session, "cwd": "/tmp", "mcpServers": []}
+        options = (await late.call("session/load", load)).get("configOptions")
+        assert options == update.get("configOptions")
 
 
 async def test_secrets_in_an_agents_error_are_covered_and_the_rest_is_as_it_was_said() -> None:

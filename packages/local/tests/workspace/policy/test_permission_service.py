@@ -2,6 +2,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from dragoman.testing.pace import patience
 from dragoman_local.workspace.commands import PlannedCommand
 from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.policy.act import Act
-from dragoman_local.workspace.policy.audit import AuditLog
+from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, audit_entry
 from dragoman_local.workspace.policy.decision import PolicyDecision
 from dragoman_local.workspace.policy.judge import PermissionPrompt
-from dragoman_local.workspace.policy.permission_service import PermissionService
+from dragoman_local.workspace.policy.permission_service import PermissionService, ReportedAuditLog
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_files import NOT_KEPT, RememberedRules
 from dragoman_local.workspace.refusals import reason_of
@@ -210,6 +211,30 @@ async def test_nothing_is_permitted_that_cannot_be_written_down(tmp_path: Path) 
     with pytest.raises(ErrorAnswer):
         await desk.desk.guard(Access(session_id="s", kind="read", path=f"{ROOT}/x"))
     assert len(desk.desk.denials) == 2
+
+
+async def test_a_log_that_cannot_be_written_is_reported_once_until_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    entries: list[AuditEntry] = []
+    failures: list[str] = []
+    log = ReportedAuditLog(on_entry=entries.append, on_failure=failures.append)
+    decision = PolicyDecision(outcome="deny", rule="policy.toml:1", why="no")
+    line = audit_entry(Act(method="terminal/create"), decision, time=datetime.now(UTC))
+    log.append(line)
+    file = Path(log.path)
+    for _ in range(2):
+        file.replace(tmp_path / "aside")
+        file.mkdir()
+        for _ in range(2):
+            with pytest.raises(OSError, match="audit"):
+                log.append(line)
+        file.rmdir()
+        log.append(line)
+    await asyncio.sleep(0)
+    assert entries == [line] * 3
+    assert [f"{log.path} cannot be written" in why for why in failures] == [True] * 2
 
 
 async def test_a_question_that_is_taken_back_is_written_down(tmp_path: Path) -> None:

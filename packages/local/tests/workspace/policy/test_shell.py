@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman_local.workspace.policy.globs import ANY
 from dragoman_local.workspace.policy.shell import read_arguments, read_line, unknown_command
 from tests.every import every
 from tests.workspace.policy.command_lines import NOT_UNDERSTOOD, READABLE, UNREADABLE
@@ -120,6 +121,27 @@ def test_a_shell_in_arguments_is_looked_through() -> None:
 def test_guesses_find_words_through_quotes_and_substitutions() -> None:
     guesses = read_line("g'it' $(x) \"push\"").commands
     assert any({"git", "push"} <= set(words) for words in guesses)
+
+
+POSSIBLE = {
+    "$X git push": "? git push | git push",
+    "git-push $Z origin": "git-push ? origin | git push ? origin",
+    "echo x | bash $Z": "echo x | bash ? | ?",
+    "bash <<< 'git push' $Z": "bash ? | ? | git push",
+    "time -f $Z git push": "time -f ? git push | -f ? git push | ? git push | git push | push | ?",
+    "sudo git push $Z": "sudo git push ? | git push ? | push ? | ?",
+    "env A=1 git push $Z": "env A=1 git push ? | ? | git push ? | push ?",
+    "xargs git push $Z": "xargs git push ? | git push ? ? | push ? ? | ? ? | ?",
+    "python3 -c x $Z": "python3 -c x ? | ?",
+    "PATH=1 $Y": "?",
+    "A=1 ls $Z; CI=1 ls $Z": "? | ls ?",
+}
+
+
+@every(("line", "expected"), POSSIBLE.items())
+def test_what_a_doubtful_line_may_run_is_named_with_its_words(line: str, expected: str) -> None:
+    commands = [" ".join(words).replace(ANY, "?") for words in read_line(line).possible]
+    assert " | ".join(commands) == expected
 
 
 def test_a_title_is_never_a_command_that_can_be_allowed() -> None:
