@@ -23,8 +23,10 @@ _BETWEEN = b'\0\n"'
 TOGETHER = 64
 """Frames that are looked at in one go where they are of several shapes: one odd frame costs few others."""
 
-TOGETHER_BYTES = 64 * 1024
-"""Bytes that are looked at in one go; more of them no longer stay near the processor."""
+TOGETHER_BYTES = 8 * 1024
+"""Bytes of texts that are looked at in one go. What one of them may hold is looked for in all of them: of
+more bytes, each costs more than to begin anew.
+"""
 
 MOST_HEADS = 4096
 _heads: set[int] = set()
@@ -57,14 +59,16 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
         return [how(frame) for frame in frames]
     shape = _common_shape(frames)
     redacted_frames: list[bytes] = []
-    for block in _cut(frames):
+    for block in _cut(frames, len(shape.head) + len(shape.tail)):
         redacted_frames += _redact_block(block, shape)
     return redacted_frames
 
 
-def _cut(frames: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """Blocks that reach the bound of bytes with their last frame, or do not reach it."""
-    ends = list(accumulate(map(len, frames), initial=0))
+def _cut(frames: Sequence[bytes], shared: int) -> Iterator[Sequence[bytes]]:
+    """Blocks that reach the bound of bytes with their last frame, or do not reach it. Of each frame, as many
+    bytes as it shares with others do not count.
+    """
+    ends = list(accumulate((max(1, len(frame) - shared) for frame in frames), initial=0))
     first = 0
     while first < len(frames):
         last = bisect_left(ends, ends[first] + TOGETHER_BYTES, first + 1)

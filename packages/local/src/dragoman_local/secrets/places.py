@@ -313,7 +313,7 @@ def command_spans(text: str, low: str, stems: Sequence[str], signs: str) -> Iter
     has_call = "(" in signs and any(f"{kind}(" in signs for kind in "a1!")
     found_signs = [sign for sign in _SIGNS if sign in low] if signs else []
     found_signs += ["_"] * (_UNDERSCORE.search(low) is not None)
-    options = _OPTION.findall(low) if signs and "-" in low else []
+    options = dict.fromkeys(_OPTION.findall(low)) if signs and "-" in low else ()
     needs = ["", *stems, *found_signs, *options, *("(" * has_call)]
     for sign, place in _SIGN_PLACES if signs else _PROSE_PLACES:
         if sign in low and (sign != "(" or has_call):

@@ -147,7 +147,7 @@ class HttpConnection:
                 self._routes.stream_of(about)
                 continue
             try:
-                await self._route(message, about)
+                await self._outlet_of(about).put(message)
             except LinkClosed as error:
                 log.warning("connection %s is given up: %s", self.id[:8], error)
                 raise
@@ -155,13 +155,12 @@ class HttpConnection:
     async def close(self) -> None:
         self._forget(self)
 
-    async def _route(self, message: bytes, about: RoutedMessage[Any] | None) -> None:
+    def _outlet_of(self, about: RoutedMessage[Any] | None) -> SseOutlet:
         session, or_connection = ("", False) if about is None else self._routes.stream_of(about)
         outlet = self.outlet(session) or self._outlets[""]
-        unheard = about is not None and about.is_failure and not outlet.was_read and outlet.is_empty
-        if (or_connection and not outlet.is_read) or unheard:
-            outlet = self._outlets[""]  # nobody may ever come for that stream
-        await outlet.put(message)
+        unheard = not outlet.was_read and outlet.is_empty and about is not None and about.is_failure
+        # Nobody may ever come for that stream.
+        return self._outlets[""] if (or_connection and not outlet.is_read) or unheard else outlet
 
     def _make_room(self) -> None:
         """Forget the session that has been silent for longest."""

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.waiters import Waiters
-from dragoman.wire.sse import encode_event
 
 UNREAD = 2 * 1024 * 1024
 """Bytes that may wait for the readers of one connection; then its agent waits. A stream that is not read yet
@@ -42,7 +41,7 @@ class Backlog:
     def __init__(self, *, unread: int = UNREAD, kept_limit: int = KEPT, patience: float = PATIENCE) -> None:
         self.waiting = 0  # bytes
         self.over = False
-        self._unread = unread
+        self.unread = unread
         self._most_kept = kept_limit
         self._patience = patience
         self._delivered_events: deque[tuple[SseOutlet, int, bytes]] = deque()
@@ -51,7 +50,7 @@ class Backlog:
 
     async def wait_for_room(self) -> None:
         """Raises `LinkClosed` when nobody reads, and nobody will."""
-        while self.waiting > self._unread and not self.over:
+        while self.waiting > self.unread and not self.over:
             try:
                 async with asyncio.timeout(self._patience):
                     await self._room.wait()
@@ -60,10 +59,10 @@ class Backlog:
 
     def on_delivery(self, outlet: SseOutlet, events: list[tuple[int, bytes]]) -> None:
         """They wait no more; they are kept for a while, because a wire may break behind them."""
-        for number, message in events:
-            self.waiting -= cost(message)
-            self._delivered_events.append((outlet, number, message))
-            self._kept_bytes += cost(message)
+        size = sum([len(message) for _, message in events]) + EVENT_BYTES * len(events)
+        self.waiting -= size
+        self._kept_bytes += size
+        self._delivered_events.extend([(outlet, number, message) for number, message in events])
         while self._kept_bytes > self._most_kept:
             self._kept_bytes -= cost(self._delivered_events.popleft()[2])
         self._room.wake()
@@ -121,9 +120,11 @@ class SseOutlet:
         """Append a message; returns when there is room for the next."""
         self._number += 1
         self._waiting.append((self._number, message))
-        self._backlog.waiting += cost(message)
+        backlog = self._backlog
+        backlog.waiting += len(message) + EVENT_BYTES
         self._news.set()
-        await self._backlog.wait_for_room()
+        if backlog.waiting > backlog.unread:
+            await backlog.wait_for_room()
 
     def end(self) -> None:
         self._over = True
@@ -179,9 +180,9 @@ class SseOutlet:
         while self._waiting and size < AT_ONCE:
             self._on_the_way.append(self._waiting.popleft())
             size += len(self._on_the_way[-1][1])
-        return b"".join(
-            encode_event(message, event_id=f"{self._name}{number}") for number, message in self._on_the_way
-        )
+        name = self._name.encode()
+        # Without a call: it is done for each word of a stream.
+        return b"".join([b"id: %b%d\ndata: %b\n\n" % (name, *event) for event in self._on_the_way])
 
     def on_delivery(self) -> None:
         """What was taken is on the wire."""

@@ -115,8 +115,8 @@ class Routes:
         """For what the agent says: the session whose stream it belongs to (nothing for the connection's), and
         whether the connection's will do where nobody reads that one.
         """
-        if not message.is_answer:
-            if message.is_request:
+        if message.method is not UNSET:
+            if message.id is not UNSET:
                 self._from_agent[id_key(message.id)] = message.session
                 if len(self._from_agent) > OPEN_QUESTIONS:  # the oldest will hardly be answered any more
                     del self._from_agent[next(iter(self._from_agent))]

@@ -29,10 +29,9 @@ class SseEvent(NamedTuple):
     id: str = ""
 
 
-def encode_event(data: bytes, *, event_id: str = "") -> bytes:
-    """`data` is one line; a frame never has a raw newline in it."""
-    id_line = b"id: %b\n" % event_id.encode() if event_id else b""
-    return b"%bdata: %b\n\n" % (id_line, data)
+def encode_event(data: bytes) -> bytes:
+    """An event without an id. `data` is one line; a frame never has a raw newline in it."""
+    return b"data: %b\n\n" % data
 
 
 class EventReader:
