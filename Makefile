@@ -30,7 +30,7 @@ WEB      := packages/hub/web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate lab-memory prove trace texts interop bench bench-cluster manual docs pictures sheet dist try-release image schema web clean vscode
+.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate lab-memory prove trace texts interop check-kit bench bench-cluster manual docs pictures sheet dist try-release image schema web clean vscode
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -217,6 +217,10 @@ texts: $(READY_PY)
 # Real agents and clients of other makers on a scripted model; writes docs/compatibility.md. Needs npm, and an hour.
 interop: $(READY_PY)
 	@$(PY) -m tests.interop.matrix $(ARGS)
+
+# Agents of ours and the hub against every requirement of the official test kit, in some minutes; writes docs/check-kit.md.
+check-kit: $(READY_PY)
+	@$(PY) -m tests.interop.check_kit $(ARGS)
 
 bench: setup
 	@$(PY) bench/run.py $(ARGS)

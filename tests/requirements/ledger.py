@@ -25,6 +25,7 @@ NO_LOGOUT = "logout is not offered: AUTH-23 sees that it is refused"
 NO_REMOTE = "both agents speak stdio only"
 NO_TERMINAL_LOGIN = "no login in a terminal is offered: AUTH-03 sees that"
 NOTHING_PRIVATE = "there are no extension methods: EXT-06 sees that none is called"
+SECOND = "about version 2: packages/check/tests has its rules, make check-kit tries agents of ours in it"
 NO_MODEL = "the review agent runs without a model here, as it does out of the box"
 NO_TERMINALS = "the review agent runs nothing in terminals of the client"
 
@@ -49,6 +50,10 @@ BOTH: dict[str, str] = {
     "STD-12": "every test here runs over stdio",
     "STD-13": NO_REMOTE,
     "LEN-04": "about plans and lists, which clients read; packages/sdk/tests/schema has the table",
+    "AUTH-28": "one login method at most: AUTH-01 sees what is offered",
+    "AUTH-29": "neither wants a login that it does not offer: every test here makes a session",
+    **dict.fromkeys(("TURN-27", "TURN-28", "TURN-29", "TOOL-23", "TOOL-24", "RES-08", "RES-09"), SECOND),
+    **dict.fromkeys(("RES-10", "AUTH-26", "AUTH-27", "CAN-16"), SECOND),
     **dict.fromkeys(("HTTP-02", "HTTP-24", "HTTP-27", "WS-03", "WS-04", "WS-07", "WS-11"), NO_REMOTE),
     **{
         f"ELIC-{number:02}": NO_ELICITATION

@@ -73,7 +73,7 @@ def test_lines_of_the_other_side_are_left_out() -> None:
 
 def test_ids_areas_patterns_and_packs_select() -> None:
     assert selection((), (), ()) is None
-    assert selection(["turn-06", "CAN-1*"], (), ()) == {"TURN-06", *(f"CAN-{n}" for n in range(10, 16))}
+    assert selection(["turn-06", "CAN-1*"], (), ()) == {"TURN-06", *(f"CAN-{n}" for n in range(10, 17))}
     assert selection(["ERR"], ["ERR-01"], ()) == {f"ERR-0{n}" for n in range(2, 7)}
     everything_but = selection((), ["TURN"], ())
     assert everything_but is not None

@@ -22,6 +22,7 @@ from dragoman_app.cli.check_interruption import Interruption
 from dragoman_app.cli.options.check import FORMAT_NAMES
 from dragoman_check.examination_control import blame_once, keep_confirmed, scenes_to_repeat
 from dragoman_check.manifest import Side
+from dragoman_check.official_kit import requirements_of
 from dragoman_check.packs import judge_pack, selection
 from dragoman_check.recording import Recording
 from dragoman_check.report import CheckReport, ReportPart, block, peer_name, render
@@ -41,7 +42,8 @@ class Wishes:
     """What somebody wants judged and shown. Making one raises `LocalMistake` or `OSError`."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self.only = selection(split(args.only), split(args.exclude), args.pack)
+        self.ids: str = args.ids
+        self.only = selection(self._names(args.only), self._names(args.exclude), args.pack)
         self.packs: list[str] = args.pack
         self.waivers: list[Waiver] = (
             read_waivers(Path(args.waivers).read_text("utf-8")) if args.waivers else []
@@ -50,6 +52,11 @@ class Wishes:
         self.strict: bool = args.strict
         self.details: bool = args.details
         self.redact: bool = not args.no_redact
+
+    def _names(self, values: Sequence[str]) -> list[str]:
+        """Our names of what is chosen; ids of the official kit are known beside them if it is asked for."""
+        names = split(values)
+        return [our for name in names for our in ((self.ids and requirements_of(name)) or (name,))]
 
     def finish(
         self,
@@ -132,7 +139,11 @@ class Wishes:
     def show(self, report: CheckReport) -> None:
         # Files first: the terminal may be what is gone.
         for name, path in sorted(self.outputs, key=lambda output: output[1] is None):
-            text = as_text(report, details=self.details) if name == "text" else render(report, name)
+            text = (
+                as_text(report, details=self.details, ids=self.ids)
+                if name == "text"
+                else render(report, name)
+            )
             if path is None:
                 sys.stdout.write(text)
             else:

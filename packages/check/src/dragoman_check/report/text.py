@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from dragoman.text.sanitize import sanitize_line
 from dragoman_check.official_kit import kit_ids
+from dragoman_check.report.kit import agreed_version, kit_lines
 from dragoman_check.report.model import STATUSES, CheckReport, PackResult, ReportPart
 from dragoman_check.verdict import Status, Verdict, Violation
 
@@ -16,9 +17,11 @@ _ARROW = {"to_agent": "→ agent ", "to_client": "→ client"}
 _DETAILED: tuple[Status, ...] = ("failed", "warned", "recorded", "waived")
 
 
-def as_text(report: CheckReport, *, details: bool = False) -> str:
-    """`details` also names what passed, was not exercised and does not apply."""
-    return "\n".join(map(sanitize_line, _lines(report, details))) + "\n"
+def as_text(report: CheckReport, *, details: bool = False, ids: str = "") -> str:
+    """`details` also names what passed, was not exercised and does not apply. `ids` are those of another kit
+    (`tck`), whose requirements are listed as well.
+    """
+    return "\n".join(map(sanitize_line, _lines(report, details, ids))) + "\n"
 
 
 def format_counts(counts: dict[Status, int]) -> str:
@@ -28,7 +31,7 @@ def format_counts(counts: dict[Status, int]) -> str:
     )
 
 
-def _lines(report: CheckReport, details: bool) -> Iterator[str]:
+def _lines(report: CheckReport, details: bool, ids: str) -> Iterator[str]:
     for part in report.parts:
         yield from _part(report, part, details)
     for pack in report.packs:
@@ -38,6 +41,9 @@ def _lines(report: CheckReport, details: bool) -> Iterator[str]:
         yield f"note: {complaint}"
     if report.blocked_by:
         yield f"BLOCKED: {report.blocked_by}"
+    for part in report.parts if ids == "tck" else ():
+        if part.side == "agent":
+            yield from kit_lines(part, version=agreed_version(report.recordings))
     for part in report.parts:
         yield f"{_whom(part)}: {format_counts(part.counts)}"
     if report.counts["not exercised"] or report.counts["blocked"]:

@@ -53,6 +53,7 @@ AREAS = (
     "elicitation",
     "elicitation_answers",
     "version2",
+    "version2_order",
     "version2_sessions",
     "version2_shapes",
     "endpoints",

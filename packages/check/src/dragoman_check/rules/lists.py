@@ -9,7 +9,7 @@ from itertools import pairwise
 from dragoman.wire.envelope import Json, JsonObject
 from dragoman_check.conversation import Conversation, Exchange, update_of
 from dragoman_check.recording import Frame
-from dragoman_check.rule import Observation, kept, observe, observe_each, rule_v1
+from dragoman_check.rule import Observation, kept, observe, observe_each, rule, rule_v1
 from dragoman_check.timeline import (
     NO_METHOD,
     NOT_FOUND,
@@ -68,7 +68,7 @@ def a_listing_has_sessions(conversation: Conversation) -> Iterator[Observation]:
             yield observe(type(call.result.get("sessions")) is list, call.answer, "sessions is no list")
 
 
-@rule_v1("LST-04", side="agent", fix="Answer with an empty list if no session matches.")
+@rule("LST-04", side="agent", fix="Answer with an empty list if no session matches.")
 def no_match_is_an_empty_list(conversation: Conversation) -> Iterator[Observation]:
     for call in lists(conversation):
         if call.params.get("cwd") is None or not _is_plain(call) or not is_fair(conversation, call):
@@ -86,7 +86,7 @@ def no_match_is_an_empty_list(conversation: Conversation) -> Iterator[Observatio
             )
 
 
-@rule_v1("LST-05", side="agent", fix="List only the sessions of the folder that was asked for.")
+@rule("LST-05", side="agent", fix="List only the sessions of the folder that was asked for.")
 def a_folder_filters(conversation: Conversation) -> Iterator[Observation]:
     for call in lists(conversation):
         folder = text(call.params.get("cwd"))

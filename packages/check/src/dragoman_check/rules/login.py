@@ -258,6 +258,54 @@ def the_environment_is_a_map_of_strings(conversation: Conversation) -> Iterator[
             yield observe(fine, _answer(conversation), "env of a terminal method is no map of strings")
 
 
+@rule("AUTH-26", side="agent", fix="Begin a type of your own with an underscore.", versions=(2,))
+def the_type_of_a_method_is_known_or_private(conversation: Conversation) -> Iterator[Observation]:
+    for entry in _objects(conversation):
+        kind = entry.get("type")
+        right = kind in ("agent", "terminal") or (type(kind) is str and kind.startswith("_"))
+        yield observe(right, _answer(conversation), "a method's type is none that is known, and not private")
+
+
+@rule(
+    "AUTH-27",
+    side="agent",
+    fix="Write args as strings, and no name of env twice.",
+    versions=(2,),
+)
+def a_terminal_method_can_be_run(conversation: Conversation) -> Iterator[Observation]:
+    for entry in _objects(conversation):
+        if entry.get("type") == "terminal":
+            yield observe(
+                _can_be_run(entry), _answer(conversation), "args or env of a terminal method is wrong"
+            )
+
+
+def _can_be_run(entry: JsonObject) -> bool:
+    words, env = entry.get("args") or [], entry.get("env") or []
+    if not (type(words) is list and type(env) is list and all(type(word) is str for word in words)):
+        return False
+    if not all(type(item) is dict and type(item.get("value")) is str for item in env):
+        return False
+    names = [item.get("name") for item in env]
+    return all(type(name) is str for name in names) and len(set(names)) == len(names)
+
+
+@rule("AUTH-28", side="agent", fix="Give every login method an id of its own.")
+def every_method_has_an_id_of_its_own(conversation: Conversation) -> Iterator[Observation]:
+    ids = [str(entry.get("methodId", entry.get("id"))) for entry in _objects(conversation)]
+    if ids:
+        yield observe(len(set(ids)) == len(ids), _answer(conversation), "two login methods have one id")
+
+
+@rule("AUTH-29", side="agent", fix="Offer a login method, or make a session without a login.")
+def who_wants_a_login_offers_one(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is None or offered_methods(conversation):
+        return
+    for call in conversation.calls("session/new", direction="to_agent"):
+        if call.answer is not None:
+            yield observe(call.code != LOGIN_NEEDED, call.answer, "a login is wanted, and none is offered")
+
+
 @rule("AUTH-17", side="client", fix="Send logout only to agents with auth.logout.", versions=(1,))
 def logout_is_only_for_who_has_it(conversation: Conversation) -> Iterator[Observation]:
     for call in conversation.calls("logout", direction="to_agent"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dragoman_check.conversation import Conversation, Exchange, ObservedTurn
-from dragoman_check.rule import Observation, observe, rule_v1
+from dragoman_check.rule import Observation, observe, rule, rule_v1
 from dragoman_check.rules.cancellation import was_waiting
 from dragoman_check.rules.sessions import SCOPED
 from dragoman_check.timeline import (
@@ -139,7 +139,7 @@ def only_agents_that_can_delete_are_asked_to(conversation: Conversation) -> Iter
         yield observe(can, delete.request, "session/delete was not advertised")
 
 
-@rule_v1("DEL-02", side="agent", fix="Leave deleted sessions out of listings.")
+@rule("DEL-02", side="agent", fix="Leave deleted sessions out of listings.")
 def a_deleted_session_is_not_listed(conversation: Conversation) -> Iterator[Observation]:
     for listing in conversation.calls("session/list", direction="to_agent"):
         deleted_ids = {session_of(delete) for delete in deletes(conversation) if _is_before(delete, listing)}
@@ -171,7 +171,7 @@ def _is_after_delete(conversation: Conversation, exchange: Exchange) -> bool:
     )
 
 
-@rule_v1("DEL-03", side="agent", fix="Answer the deletion of an unknown session with success.")
+@rule("DEL-03", side="agent", fix="Answer the deletion of an unknown session with success.")
 def what_is_not_there_can_be_deleted(conversation: Conversation) -> Iterator[Observation]:
     created_ids = {setup.session for setup in setups(conversation)}
     deleted_ids: set[str] = set()

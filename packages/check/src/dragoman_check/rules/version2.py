@@ -225,6 +225,14 @@ def a_cancelled_session_says_so(conversation: Conversation) -> Iterator[Observat
             )
 
 
+@rule_v2("CAN-16", side="agent", fix="Take a cancel with _meta as you take one without.")
+def a_cancel_may_have_meta(conversation: Conversation) -> Iterator[Observation]:
+    for cancel, turn in _cancelled_turns(conversation):
+        if "_meta" in cancel.params and reason(turn):
+            right = reason(turn) == "cancelled"
+            yield observe(right, turn.end, "a cancel with _meta was not taken", cancel)
+
+
 @rule_v2("CAN-07", side="agent", fix="Catch what an abort raises, and say idle with stopReason cancelled.")
 def an_abort_ends_without_an_error(conversation: Conversation) -> Iterator[Observation]:
     for cancel, turn in _cancelled_turns(conversation):

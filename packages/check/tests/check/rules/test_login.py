@@ -156,3 +156,38 @@ def test_auth_22_a_broken_method_is_left_out() -> None:
     keeps("AUTH-22", talk([{}, PLAIN], login("key")), "client")
     breaks("AUTH-22", talk([{}, PLAIN]), "client", exit=1)
     says_nothing("AUTH-22", talk([PLAIN], login("key")), "client")
+
+
+def second(*methods: Any) -> list[Said]:
+    """A handshake in version 2."""
+    result = {"protocolVersion": 2, "capabilities": {}, "authMethods": list(methods)}
+    return [client("initialize", {"protocolVersion": 2}, id=0), agent(id=0, result=result)]
+
+
+@pytest.mark.parametrize(("kind", "verdict"), [("agent", "passed"), ("_mine", "passed"), ("mine", "failed")])
+def test_auth_26_a_type_of_ones_own_begins_with_an_underscore(kind: str, verdict: str) -> None:
+    assert status("AUTH-26", second({"methodId": "key", "name": "A key", "type": kind})) == verdict
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict"),
+    [
+        ({"args": ["--login"], "env": [{"name": "A", "value": "1"}]}, "passed"),
+        ({"args": "--login"}, "failed"),
+        ({"env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]}, "failed"),
+        ({"env": [{"name": "A"}]}, "failed"),
+    ],
+)
+def test_auth_27_a_terminal_method_can_be_run(fields: dict[str, Any], verdict: str) -> None:
+    assert status("AUTH-27", second({"methodId": "t", "name": "T", "type": "terminal", **fields})) == verdict
+
+
+def test_auth_28_every_method_has_an_id_of_its_own() -> None:
+    assert status("AUTH-28", talk([PLAIN, TERMINAL])) == "passed"
+    assert status("AUTH-28", talk([PLAIN, PLAIN])) in BROKEN
+
+
+def test_auth_29_who_wants_a_login_offers_one() -> None:
+    assert status("AUTH-29", talk([], new({"sessionId": "s"}))) == "passed"
+    assert status("AUTH-29", talk([], new(LOGIN_NEEDED))) in BROKEN
+    assert status("AUTH-29", talk([PLAIN], new(LOGIN_NEEDED))) == "not exercised"

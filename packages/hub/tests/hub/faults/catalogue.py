@@ -76,6 +76,7 @@ NHT-X4 | ids of more than 1024 characters | 400
 NHT-X5 | a second reader of a stream | 409
 NHT-X6 | a stream that is opened late | everything that was said before
 NHT-X7 | another method | 405
+NHT-X8 | resets in a head, a body, and a stream in mid-turn | others are served; a new stream has the rest
 NBP-01 | a WebSocket message of 128 MiB | closed with 1009; 64 MiB at most
 NBP-02 | a post of 128 MiB, announced or not | 413; 64 MiB at most
 NBP-04 | a message that unpacks to a large one | compression is not negotiated
@@ -91,6 +92,7 @@ NBP-X4 | many large posts at once | are taken one after the other; all are answe
 NBP-X5 | an initialize of 2 MiB | 413
 NBP-X7 | a thousand connections by posts that are left alone | a hub forgets the oldest, and lets others in
 NBP-X9 | 8 clients that leave in the middle of a message of 15 MiB | 40 MiB at most
+NBP-X10 | 1,000 clients at once, on a hub | each is let in; a turn of one of them arrives; all is given back
 NBP-X8 | more WebSockets than a hub takes | 503 and why; the owner gets in
 NBP-X6 | a prompt of 12 MiB, and little memory | an error, or the connection ends; others are served
 PST-00 | a clean end and a new start (the control) | the turn is back
@@ -105,6 +107,7 @@ PST-12 | the order of writing, syncing and answering | it is on disk before its 
 PST-13 | a second hub on the same journal | is refused, and told who is there
 PST-15 | ids that are paths | not found; nothing is read or made
 PST-X1 | the journal's file is deleted under a running hub | prompts are refused; a restart has all of it
+PST-X3 | kill -9 with a sealed journal; another key | the turn is back, and nowhere readable; refused
 PST-X2 | the disk fails to sync | a prompt that may be stored is not refused; it goes on with the disk
 """
 

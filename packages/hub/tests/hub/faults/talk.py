@@ -11,6 +11,7 @@ import struct
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from socket import SO_LINGER, SOL_SOCKET
 from typing import Any
 
 import httpx2
@@ -59,6 +60,14 @@ async def drop(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
+
+
+async def reset(writer: asyncio.StreamWriter) -> None:
+    """End a connection as a broken network does: with a reset, whatever is under way."""
+    await writer.drain()
+    linger = struct.pack("ii", 1, 0)
+    writer.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, linger)
+    await drop(writer)
 
 
 async def answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:

@@ -9,6 +9,7 @@ import os
 import random
 import re
 import resource
+import secrets
 import shutil
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tests.hub.outside.process import HubProcess, leave, running_hub, told_of
+from tests.hub.outside.process import UNHURRIED, HubProcess, leave, running_hub, told_of
 from tests.hub.sessions.stage import Talker
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]
@@ -301,3 +302,26 @@ async def test_pst_x2_a_prompt_that_may_be_stored_is_not_refused_when_the_disk_d
         assert (await client.answer(number))["result"]["stopReason"] == "end_turn"
         told = await told_of(client, session)
     assert told == ["/stream 5", *NUMBERS, "/stream 3", *NUMBERS[:3]]
+
+
+async def test_pst_x3_a_sealed_journal_survives_kill_9_and_opens_with_its_key_alone(tmp_path: Path) -> None:
+    key, other = tmp_path / "key", tmp_path / "other"
+    for path in (key, other):
+        path.write_text(secrets.token_urlsafe(32))
+        path.chmod(0o600)
+    with running_hub(tmp_path, config=f'{UNHURRIED}[encryption]\nkey = "file:{key}"\n') as sealed:
+        async with visiting(sealed) as client:
+            session = await client.new(str(sealed.work))
+            assert await turn(client, session, "/stream 5") == "end_turn"
+            sealed.kill()
+        files = [path for path in sealed.data.rglob("*") if path.is_file()]
+        assert files
+        assert not [path for path in files if b"/stream 5" in path.read_bytes()]
+        text = sealed.config.read_text()
+        sealed.config.write_text(text.replace(str(key), str(other)))
+        with pytest.raises(AssertionError, match="key"):
+            sealed.start()
+        assert sealed.stop() != 0
+        sealed.config.write_text(text)
+        sealed.start()
+        assert await loaded(sealed, session) == ["/stream 5", *NUMBERS]

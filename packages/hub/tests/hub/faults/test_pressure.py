@@ -6,8 +6,10 @@ import asyncio
 import gc
 import gzip
 import json
+import resource
 import struct
 import zlib
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from tests.hub.faults.talk import (
     TEXT,
     UPGRADE,
     Connection,
+    Socket,
     answer,
     connection,
     drop,
@@ -39,6 +42,20 @@ from tests.hub.outside.process import leave, running_hub
 pytestmark = [pytest.mark.bound(40), pytest.mark.in_turn("stage")]
 
 PIECE = bytes(65536)
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Room for the descriptors of a thousand clients and of their server, which are in one process here."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < MANY_FILES:
+        pytest.skip(f"this machine gives a process {hard} files at most")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, MANY_FILES), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+MANY_FILES = 4096
 
 
 async def pour(writer: asyncio.StreamWriter, size: int, *, chunked: bool = False) -> None:
@@ -133,6 +150,23 @@ async def test_nbp_08_two_hundred_idle_sockets(stage: Stage) -> None:
         assert memory() - before <= 200 * MEBIBYTE // 2
         for one in sockets:
             assert "result" in await one.call(NEW)
+
+
+@pytest.mark.bound(60)  # a thousand handshakes, ten at a time
+async def test_nbp_x10_a_thousand_clients_at_once(many_files: None) -> None:
+    with staged(HubStage) as stage:
+        await survives(stage)
+        await until(lambda: stage.running == 0)
+        held = descriptors()
+        async with AsyncExitStack() as stack:
+            sockets: list[Socket] = []
+            for _ in range(100):  # a hub closes the oldest of too many that have not shown a token yet
+                entering = (stack.enter_async_context(socket(stage)) for _ in range(10))
+                sockets += await asyncio.gather(*entering)
+            await until(lambda: stage.running == 1000)
+            session = (await sockets[-1].call(NEW))["result"]["sessionId"]
+            assert "result" in await sockets[-1].call(prompt(3, session, "count 5"))
+        await until(lambda: stage.running == 0 and descriptors() <= held + 5)
 
 
 async def test_nbp_10_three_hundred_connections_leave_nothing(stage: Stage) -> None:

@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 
 from tests.hub.faults.stage import Stage, until
-from tests.hub.faults.talk import INITIALIZE, NEW, connection, prompt, request, survives, text_of
+from tests.hub.faults.talk import (
+    INITIALIZE,
+    NEW,
+    answer,
+    connection,
+    head,
+    prompt,
+    request,
+    reset,
+    survives,
+    text_of,
+)
 
 pytestmark = [pytest.mark.bound(30), pytest.mark.in_turn("stage")]
 
@@ -201,4 +212,25 @@ async def test_nht_x6_what_was_said_before_anybody_listened_arrives(stage: Stage
 async def test_nht_x7_other_methods_are_refused(stage: Stage) -> None:
     async with connection(stage, initialized=False) as one:
         assert (await one.http.put(one.url)).status_code == 405
+    await survives(stage)
+
+
+async def test_nht_x8_resets_harm_nobody_and_a_broken_stream_goes_on(stage: Stage) -> None:
+    async with connection(stage) as one:
+        post = head("POST", stage, content_type="application/json", content_length="100000", **one.named)
+        for part in (post[: len(post) // 2], post, post + b'{"jsonrpc":"2.0",'):
+            _, writer = await asyncio.open_connection("127.0.0.1", stage.port)
+            writer.write(part)
+            await reset(writer)
+        session = await one.new_session()
+        reader, writer = await asyncio.open_connection("127.0.0.1", stage.port)
+        writer.write(head("GET", stage, accept="text/event-stream", acp_session_id=session, **one.named))
+        assert (await answer(reader))[0] == 200
+        await one.post(prompt(3, session, "count 50"), acp_session_id=session)
+        await reader.readuntil(b"data:")
+        await reset(writer)
+        async with one.events(session, last_event_id="0") as events:
+            words, end = await turn(events)
+        assert words == [str(number) for number in range(50)]
+        assert end["result"]["stopReason"] == "end_turn"
     await survives(stage)

@@ -119,6 +119,13 @@ def test_an_agent_that_does_not_list_its_options_is_listed_for() -> None:
     assert offered(play) == {"model": "small"}
 
 
+def test_an_agent_without_options_has_no_such_option_and_not_no_such_method() -> None:
+    play = begun(new={"modes": MODES})
+    play.asks(2, "session/set_config_option", sessionId="s", configId="model", type="id", value="small")
+    play.fails(2, -32601)
+    assert play.to_client[-1].error["code"] == -32602
+
+
 @every(
     "choice",
     [

@@ -132,6 +132,9 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     report_group.add_argument(
         "--details", action="store_true", help="in text also what passed or never showed"
     )
+    report_group.add_argument(
+        "--ids", choices=("tck",), default="", help="in text also the ids of the official kit, acp-tck"
+    )
     report_group.add_argument("--no-redact", action="store_true", help="show secrets in frames as they are")
 
 

@@ -63,7 +63,7 @@ async def _with_neighbour(
     if not talk.is_over(second, second_session, since=second_position):
         # Its neighbour was cancelled, and it was not: that has been seen. Nobody waits for its natural end.
         talk.facts["neighbour ran on"] = True
-        talk.notify("session/cancel", {"sessionId": second_session})
+        talk.notify("session/cancel", {"sessionId": second_session, "_meta": {"dragoman.check": {}}})
     await _end(talk, second, second_session, second_position, "neighbour")
 
 

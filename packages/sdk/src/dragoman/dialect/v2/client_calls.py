@@ -57,6 +57,9 @@ class V2ClientCalls:
     def on_answer(self, call: PendingCall, message: Message) -> list[Out]:
         if message.error is not UNSET:
             error = error_in_v2(message.error, call.session or None)
+            if call.method == "session/set_config_option" and error["code"] == METHOD_NOT_FOUND:
+                # Version 2 has the method wherever it has sessions: what is missing is the option.
+                error = {"code": INVALID_PARAMS, "message": "Invalid params: no such option"}
             return [("peer", Message("2.0", call.id, error=error))]
         convert = self._results.get(call.method)
         if convert is not None:

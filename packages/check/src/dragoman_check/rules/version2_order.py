@@ -1,0 +1,147 @@
+"""Version 2: what comes before what, of turns, questions, replays and terminals.
+
+These follow the pages of version 2, which version 1 has no counterpart of.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+
+from dragoman_check.conversation import Conversation, Exchange, is_update, update_of
+from dragoman_check.recording import Frame
+from dragoman_check.rule import Observation, observe
+from dragoman_check.rules.version2 import inserted_turns, reason, rule_v2
+from dragoman_check.rules.version2_sessions import HISTORY
+from dragoman_check.timeline import has_spoken_after, session_of
+from dragoman_check.values import is_absolute, is_same, text
+
+CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
+WHOLES = tuple(kind.removesuffix("_chunk") for kind in CHUNKS)
+
+
+@rule_v2("TURN-27", side="agent", fix="Say running before you work, and idle with a stopReason after it.")
+def work_is_announced_before_it_ends(conversation: Conversation) -> Iterator[Observation]:
+    for turn in inserted_turns(conversation):
+        if turn.end is not None and reason(turn):
+            states = [frame for frame in turn.updates("state_update") if frame is not turn.end]
+            # A prompt that comes while the session works finds it running.
+            before = [
+                update_of(frame).get("state")
+                for frame in conversation.updates("state_update")
+                if session_of(frame) == turn.session and frame.number < turn.exchange.request.number
+            ]
+            right = before[-1:] == ["running"] or any(update_of(f).get("state") == "running" for f in states)
+            yield observe(right, turn.end, "idle with a stopReason, and never running before it", *states[:1])
+
+
+@rule_v2("TURN-28", side="agent", fix="Give every message of a user an id of its own.")
+def every_prompt_has_a_message_id_of_its_own(conversation: Conversation) -> Iterator[Observation]:
+    seen: set[tuple[str, str]] = set()
+    for turn in inserted_turns(conversation):
+        key = (turn.session, text(turn.exchange.result.get("messageId")))
+        if key[1]:
+            yield observe(key not in seen, turn.exchange.answer, "a messageId that an earlier prompt has")
+            seen.add(key)
+
+
+@rule_v2("TURN-29", side="agent", fix="Say requires_action while you wait for an answer.")
+def waiting_for_an_answer_is_told(conversation: Conversation) -> Iterator[Observation]:
+    for question in conversation.calls("session/request_permission", direction="to_client"):
+        if question.answer is None:
+            continue
+        states = [
+            update_of(frame).get("state")
+            for frame in conversation.updates("state_update")
+            if session_of(frame) == session_of(question) and frame.number < question.answer.number
+        ]
+        right = states[-1:] == ["requires_action"]
+        yield observe(right, question.request, "a question is open, and the session does not say so")
+
+
+# Replays.
+
+
+def _replays(conversation: Conversation) -> Iterator[tuple[Exchange, list[Frame], list[Frame]]]:
+    """Each replay that was asked for, with what it told before its answer, and what soon after it."""
+    for resume in conversation.calls("session/resume", direction="to_agent"):
+        if resume.answer is None or not resume.has_result or resume.params.get("replayFrom") is None:
+            continue
+        session, late = session_of(resume), []
+        told = [f for f in conversation.between(resume.request, resume.answer) if session_of(f) == session]
+        for frame in conversation.between(resume.answer, None):
+            if frame.direction == "to_agent":
+                break  # whatever comes now may have been asked for
+            if session_of(frame) == session and is_update(frame, *HISTORY):
+                late.append(frame)
+        yield resume, told, late
+
+
+@rule_v2("RES-08", side="agent", fix="Answer session/resume after the last update of the replay.")
+def a_replay_comes_before_its_answer(conversation: Conversation) -> Iterator[Observation]:
+    for resume, _, late in _replays(conversation):
+        if late or has_spoken_after(conversation, resume.answer, "agent"):
+            yield observe(not late, resume.answer, "history comes after the answer", *late[:1])
+
+
+@rule_v2("RES-09", side="agent", fix="Replay a message under the id with which you acknowledged its prompt.")
+def a_replayed_prompt_has_its_id(conversation: Conversation) -> Iterator[Observation]:
+    for resume, told, _ in _replays(conversation):
+        acknowledged = {
+            text(turn.exchange.result.get("messageId"))
+            for turn in inserted_turns(conversation)
+            if turn.session == session_of(resume) and turn.exchange.request.number < resume.request.number
+        }
+        replayed = [frame for frame in told if is_update(frame, "user_message", "user_message_chunk")]
+        if acknowledged and replayed:
+            ids = {text(update_of(frame).get("messageId")) for frame in replayed}
+            yield observe(bool(ids & acknowledged), replayed[0], "no message has the id of its prompt")
+
+
+@rule_v2("RES-10", side="agent", fix="Begin each replayed message with its whole update, then send chunks.")
+def a_replayed_message_begins_as_a_whole(conversation: Conversation) -> Iterator[Observation]:
+    for _, told, _ in _replays(conversation):
+        begun: set[tuple[str, str]] = set()
+        for frame in told:
+            update = update_of(frame)
+            key = (text(update.get("sessionUpdate")).removesuffix("_chunk"), text(update.get("messageId")))
+            if is_update(frame, *WHOLES):
+                begun.add(key)
+            elif is_update(frame, *CHUNKS):
+                yield observe(key in begun, frame, "a chunk of a message that was not begun in this replay")
+
+
+# Terminals.
+
+
+@rule_v2("TOOL-23", side="agent", fix="Give a terminal one absolute cwd, and keep it.")
+def a_terminal_stays_in_its_folder(conversation: Conversation) -> Iterator[Observation]:
+    folders: dict[tuple[str, str], str] = {}
+    for frame in conversation.updates("terminal_update"):
+        folder = update_of(frame).get("cwd")
+        if folder is not None:
+            key = (session_of(frame), text(update_of(frame).get("terminalId")))
+            right = is_absolute(folder) and is_same(folders.setdefault(key, text(folder)), text(folder))
+            yield observe(right, frame, "the cwd of a terminal is not absolute, or changes")
+
+
+@rule_v2("TOOL-24", side="agent", fix="Encode each piece of output in base64 by itself.")
+def output_of_a_terminal_is_base64(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates("terminal_output_chunk", "terminal_update"):
+        update = update_of(frame)
+        output = update.get("output")
+        holder = output if isinstance(output, dict) else update
+        data = holder.get("data")
+        if data is not None:
+            yield observe(_is_base64(data), frame, "data is no base64 that can be decoded by itself")
+
+
+def _is_base64(data: object) -> bool:
+    if type(data) is not str:
+        return False
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
