@@ -1,12 +1,14 @@
 """Every quirk with the transcript that shows it: what the peer says, and what the other side hears.
 
 The first line of a transcript names its quirk, what the `peer` is, and the `recording` of the program itself,
-empty if there is none. Any other line is a frame, who says it, and what is `heard` on the other side if not
-the same. Recordings of the programs themselves are looked through too, where they stand beside the
-repository.
+null if there is none. Any other line is a frame, who says it, and what is `heard` on the other side if not
+the same. At least one line should be one that the quirk looks at and leaves alone. Recordings of the programs
+themselves are looked through too, where they stand beside the repository.
 """
 
 import json
+from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,41 @@ def test_what_the_transcript_shows_is_repaired_and_nothing_else(title: str, is_a
     changed = sum("heard" in line for line in lines)
     assert (entry.outcome, entry.dialect, entry.count) == ("repaired", "quirks", changed)
     assert f"`{entry.what}`" in PAGE.read_text(), f"{PAGE} does not say what the ledger calls it"
+
+
+JUNK: tuple[Any, ...] = (None, 0, "", "x", [], {}, [None])
+
+
+def put_wrong(value: Any) -> Iterator[Any]:
+    """The value with one thing in it put wrong or left out, in every place."""
+    items = list(value.items() if isinstance(value, dict) else enumerate(value))
+    for key, part in items:
+        others = [wrong for wrong in JUNK if wrong != part]
+        if isinstance(part, dict | list) and part:
+            others += put_wrong(part)
+        for other in others:
+            changed = copy(value)
+            changed[key] = other
+            yield changed
+        yield {name: rest for name, rest in items if name != key}
+
+
+@every("title", TITLES)
+def test_no_frame_that_is_put_wrong_makes_a_quirk_fail(title: str) -> None:
+    about, lines = story(title)
+    translator = quirky(about["peer"])
+    for line in lines:
+        is_peer = line["by"] == about["peer"]
+        carried(translator, json.dumps(line["frame"]).encode() + b"\n", from_peer=is_peer)
+        part = "params" if "params" in line["frame"] else "result"
+        if "initialize" in json.dumps(line["frame"]) or "Info" in json.dumps(line["frame"]):
+            continue  # who it is stays known
+        for wrong in put_wrong(line["frame"].get(part) or {}):
+            frame = {**line["frame"], part: wrong}
+            for heard in carried(
+                translator, json.dumps(frame).encode() + b"\n", from_peer=is_peer
+            ).splitlines():
+                json.loads(heard)
 
 
 @every("title", TITLES)
