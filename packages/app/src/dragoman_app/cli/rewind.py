@@ -42,7 +42,9 @@ class RewindReport(Struct, kw_only=True):
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
     if args.undo == (args.to is not None):
-        raise UsageMistake("say where to go back to", "use --to TURN, or --undo for the last rewind")
+        raise UsageMistake(
+            "the turn to go back to is missing", "use --to TURN, or --undo for the last rewind"
+        )
     if args.conversation and args.undo:
         raise UsageMistake("--undo is for files alone", "leave --conversation out")
     if args.to is not None and args.to < 1:
@@ -112,7 +114,7 @@ def _last_rewind(store: TreeStore, folder: str) -> list[Turn]:
         elif turn.kind == "undo" and stack:
             stack.pop()
     if not stack:
-        raise CommandFailed(f"there is no rewind in {folder} to be undone", "name its folder with --folder")
+        raise CommandFailed(f"no rewind to undo in {folder}", "name its folder with --folder")
     return [stack[-1]]
 
 

@@ -63,7 +63,7 @@ def test_a_cancel_ends_the_questions_of_all_subagents(tmp_path: Path) -> None:
     from tests.apps.run.teletype import CTRL_C, in_terminal
 
     with in_terminal("--agent", command("v1"), "Go", folder=tmp_path) as person:
-        person.read_until("Choose 1-")
+        person.read_until("Choose y")
         person.type(CTRL_C)
         person.wait()
     assert "answers: cancelled cancelled cancelled" in person.shown
