@@ -29,17 +29,17 @@ export async function askStart(access: HubAccess): Promise<Target | undefined> {
   const running = await localHub();
   if (running) return askLocalToken(access, running);
   const words = `Run “${program()} hub” in a terminal?`;
-  const detail = "It keeps your sessions and runs your agents, on this machine alone (127.0.0.1). It ends with its terminal; “dragoman hub install” makes a service of it.";
+  const detail = "The hub keeps your sessions and runs your agents, only on this machine (127.0.0.1). It ends when you close its terminal. To keep it running, use “dragoman hub install”.";
   if ((await vscode.window.showInformationMessage(words, { modal: true, detail }, "Start")) !== "Start") return undefined;
-  const origin = await vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: "The hub starts …" }, () => startHub());
+  const origin = await vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: "Starting the hub …" }, () => startHub());
   return askLocalToken(access, origin);
 }
 
 async function askLocalToken(access: HubAccess, origin: string): Promise<Target | undefined> {
   const known = await access.token(origin);
   const items = [
-    ...(known ? [{ label: "$(key) Use the token that is stored", way: "known" as const }] : []),
-    { label: "$(add) Make a token for this editor", description: `${program()} hub token add`, way: "make" as const },
+    ...(known ? [{ label: "$(key) Use the stored token", way: "known" as const }] : []),
+    { label: "$(add) Create a token for this editor", description: `${program()} hub token add`, way: "make" as const },
     { label: "$(edit) Type a token", way: "type" as const },
   ];
   const choice = await vscode.window.showQuickPick(items, { title: `A token for ${origin}` });
@@ -54,7 +54,7 @@ async function askOther(access: HubAccess): Promise<Target | undefined> {
     value: access.origin,
     prompt: "https://hub.example/, or the link that “dragoman hub --link” prints",
     ignoreFocusOut: true,
-    validateInput: (value) => (parseAddress(value) ? null : "That is no address: write http://127.0.0.1:8765/ or https://…"),
+    validateInput: (value) => (parseAddress(value) ? null : "This is not an address. Use http://127.0.0.1:8765/ or https://…"),
   });
   const address = text === undefined ? null : parseAddress(text);
   if (!address || !(await isAccepted(address.origin))) return undefined;
@@ -65,14 +65,14 @@ async function askOther(access: HubAccess): Promise<Target | undefined> {
 /** A token in clear text over a network is everybody's. */
 async function isAccepted(origin: string): Promise<boolean> {
   if (isSafe(origin)) return true;
-  const detail = `${origin} is not on this machine and does not use TLS: whoever sees the network sees the token, and can do what it can. “dragoman hub reach” shows safe ways.`;
+  const detail = `${origin} is not on this machine and does not use TLS: people on the network can read the token and use it. For safe ways, run “dragoman hub reach”.`;
   return (await vscode.window.showWarningMessage("Send the token in clear text?", { modal: true, detail }, "Send it")) === "Send it";
 }
 
 async function askToken(origin: string): Promise<string> {
   const token = await vscode.window.showInputBox({
     title: `A token for ${origin}`,
-    prompt: "“dragoman hub token add NAME” makes one on the hub's machine. It is kept in the secret storage of VS Code.",
+    prompt: "Create a token on the hub's machine: “dragoman hub token add NAME”. VS Code keeps it in its secret storage.",
     password: true,
     ignoreFocusOut: true,
   });

@@ -21,7 +21,7 @@ export class TextDocuments implements vscode.TextDocumentContentProvider {
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.texts.get(uri.toString()) ?? "This text is not kept any more; open it again from Dragoman.";
+    return this.texts.get(uri.toString()) ?? "This text is no longer available. Open it again from Dragoman.";
   }
 
   forget(uri: vscode.Uri): void {

@@ -128,7 +128,7 @@ class Extension {
   private async decide(argument: unknown, wish: Wish): Promise<void> {
     const questions = wish === "either" ? this.hub.questions : this.hub.questions.filter(isPermission);
     const asked = questions.includes(argument as Asked) ? (argument as Asked) : await pickQuestion(questions);
-    if (!asked) return void (questions.length || vscode.window.showInformationMessage("Nothing waits for you."));
+    if (!asked) return void (questions.length || vscode.window.showInformationMessage("No open questions."));
     await decide(this.hub, this.documents, asked, wish, () => void this.view.revealSession(asked.sessionId));
   }
 
@@ -146,7 +146,7 @@ class Extension {
     const { document, selection } = editor;
     const session = await pickSession(this.hub, { title: "Send the selection to", offerNew: true });
     if (session === undefined) return;
-    const words = await vscode.window.showInputBox({ title: "What about it?", prompt: "Sent with the selection; a turn that runs comes first", ignoreFocusOut: true });
+    const words = await vscode.window.showInputBox({ title: "What should the agent do with the selection?", prompt: "Sent with the selection, after the running turn", ignoreFocusOut: true });
     if (words === undefined) return;
     const prompt = selectionPrompt(words, document, selection);
     const sessionId = session?.sessionId ?? (await newSession(this.hub));
@@ -169,8 +169,8 @@ class Extension {
   }
 
   private need(scope: "prompt" | "approve" | "admin"): void {
-    if (!this.hub.isLive) throw new Error("There is no connection to a hub. Run “Dragoman: Connect to a Hub…”.");
-    if (!vscode.workspace.isTrusted) throw new Error("This folder is not trusted, so you can watch and do nothing else.");
-    if (!this.hub.may(scope)) throw new Error(`Your token lacks the scope “${scope}”. “dragoman hub token add NAME --scope ${scope}” makes another one.`);
+    if (!this.hub.isLive) throw new Error("Not connected to a hub. Run “Dragoman: Connect to a Hub…”.");
+    if (!vscode.workspace.isTrusted) throw new Error("You don't trust this folder, so you can only watch.");
+    if (!this.hub.may(scope)) throw new Error(`Your token lacks the scope “${scope}”. Create another token: “dragoman hub token add NAME --scope ${scope}”.`);
   }
 }

@@ -169,7 +169,7 @@ export class HubModel implements vscode.Disposable {
         if (!this.isLive && this.hasToken && this.health !== "refused") return;
         listener.dispose();
         if (this.isLive) resolve();
-        else reject(new Gone("the hub was left before it had answered"));
+        else reject(new Gone("you disconnected before the hub answered"));
       };
       const listener = this.onChange(look);
       look();

@@ -23,7 +23,7 @@ function output(...args: string[]): Promise<string> {
     execFile(program(), args, { timeout: DEADLINE_MS, maxBuffer: 1_000_000, windowsHide: true }, (error, stdout, stderr) => {
       if (!error) return resolve(stdout);
       const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
-      const why = isMissing ? `${program()} was not found. Install Dragoman (pipx install dragoman), or set dragoman.command to its whole path.` : stderr.trim() || error.message;
+      const why = isMissing ? `${program()} was not found. Install Dragoman (pipx install dragoman), or set dragoman.command to its full path.` : stderr.trim() || error.message;
       reject(new Error(why));
     });
   });
@@ -50,7 +50,7 @@ export async function localHub(): Promise<string> {
 export async function makeToken(): Promise<string> {
   const name = `vscode-${randomBytes(3).toString("hex")}`;
   const { token } = JSON.parse(await output("hub", "token", "add", name, "--json")) as { token: unknown };
-  if (typeof token !== "string" || !token) throw new Error(`${program()} made no token.`);
+  if (typeof token !== "string" || !token) throw new Error(`${program()} created no token.`);
   return token;
 }
 
@@ -69,7 +69,7 @@ export async function startHub(): Promise<string> {
     if (address) return address;
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
   }
-  throw new Error("The hub did not start in 30 seconds; its terminal says why.");
+  throw new Error("The hub did not start within 30 seconds. Its terminal shows why.");
 }
 
 /** A QR code in a terminal; the command waits there until a phone came. */

@@ -86,7 +86,7 @@ export class ViewPipe {
 
   private refuse(socket: number, request: unknown): void {
     if (request === undefined) return;
-    const error = { code: -32003, message: "This folder is not trusted, so you can watch and do nothing else. Trust it to go on (Workspaces: Manage Workspace Trust)." };
+    const error = { code: -32003, message: "You don't trust this folder, so you can only watch. To do more, trust the folder (Workspaces: Manage Workspace Trust)." };
     this.options.send({ kind: "frame", socket, text: JSON.stringify({ jsonrpc: "2.0", id: request, error }) });
   }
 

@@ -30,7 +30,7 @@ export function originOf(asked: Asked): string {
 export async function pickQuestion(questions: Asked[]): Promise<Asked | undefined> {
   if (questions.length <= 1) return questions[0];
   const items = questions.map((asked) => ({ label: labelOf(asked), description: originOf(asked), asked }));
-  return (await vscode.window.showQuickPick(items, { title: "What waits for you" }))?.asked;
+  return (await vscode.window.showQuickPick(items, { title: "Open questions" }))?.asked;
 }
 
 /** Shows what is asked, and takes the answer. `showInView` is for what cannot be answered here. */
@@ -108,7 +108,7 @@ function chooseOption(hub: HubModel, asked: Asked, call: ToolCall, wish: Wish): 
   return new Promise((resolve) => {
     const listener = hub.onChange(() => {
       if (hub.isOpen(asked)) return;
-      vscode.window.setStatusBarMessage("Dragoman: that was answered elsewhere, or the turn is over.", 6000);
+      vscode.window.setStatusBarMessage("Dragoman: somebody else answered this question, or the turn is over.", 6000);
       pick.hide();
     });
     pick.onDidAccept(() => {

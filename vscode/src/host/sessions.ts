@@ -25,7 +25,7 @@ export async function pickSession(hub: HubModel, options: { title: string; fits?
   const isHere = (session: SessionInfo): boolean => folders.includes(session.cwd);
   const sessions = hub.sessions.filter((session) => options.fits?.(session) ?? session.state !== "archived");
   if (!sessions.length && !options.offerNew) {
-    void vscode.window.showInformationMessage(`${options.title}: there is no such session.`);
+    void vscode.window.showInformationMessage(`${options.title}: no such session.`);
     return undefined;
   }
   const items = [...sessions.filter(isHere), ...sessions.filter((session) => !isHere(session))].map((session) => ({
@@ -49,7 +49,7 @@ export async function newSession(hub: HubModel): Promise<string | undefined> {
 async function pickFolder(): Promise<string | undefined> {
   const folders = workspaceFolders();
   if (folders.length > 1) return vscode.window.showQuickPick(folders, { title: "The folder of the new session" });
-  if (!folders.length) void vscode.window.showWarningMessage("A session works in a folder: open one that is on the hub's machine. The view can start sessions in other folders.");
+  if (!folders.length) void vscode.window.showWarningMessage("A session needs a folder on the hub's machine. Open one, or start the session in the view and choose another folder.");
   return folders[0];
 }
 

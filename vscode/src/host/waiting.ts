@@ -12,7 +12,7 @@ import { nameOfSession } from "./sessions";
 const GATHER_MS = 300;
 
 function count(waiting: number): string {
-  return waiting === 1 ? "1 thing waits for you" : `${waiting} things wait for you`;
+  return waiting === 1 ? "1 open question" : `${waiting} open questions`;
 }
 
 /** The list above the sessions; it is there while something waits, and its badge counts on the activity bar. */
@@ -75,7 +75,7 @@ export class StatusItem implements vscode.Disposable {
     else if (hub.health === "refused") this.set("$(error) Dragoman", `The hub refused: ${hub.reason}`, "dragoman.connect");
     else if (!hub.isLive) this.set("$(debug-disconnect) Dragoman", `Not connected to ${hub.hubAddress}: ${hub.reason || "connecting"}`, "dragoman.showView");
     else if (waiting) this.set(`$(bell-dot) ${waiting}`, count(waiting), "dragoman.decide");
-    else this.set(running ? `$(loading~spin) ${running}` : "$(comment-discussion)", running ? `${running} running on ${hub.hubAddress}` : `Connected to ${hub.hubAddress}; nothing waits`, "dragoman.showView");
+    else this.set(running ? `$(loading~spin) ${running}` : "$(comment-discussion)", running ? `${running} running on ${hub.hubAddress}` : `Connected to ${hub.hubAddress}; no open questions`, "dragoman.showView");
     item.backgroundColor = waiting && hub.isLive ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
   }
 

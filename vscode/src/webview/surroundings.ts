@@ -63,7 +63,7 @@ Object.assign(surroundings, {
     return html`<main class="sign-in"><div class="connect">
       <img src=${surroundings.icon} alt="" width="64" height="64" />
       <h1>Dragoman</h1>
-      <p>${plain(app.why) || "Connect to a hub to see your sessions and what waits for you."}</p>
+      <p>${plain(app.why) || "Connect to a hub to see your sessions and open questions."}</p>
       <button type="button" class="choice allow_once" @click=${() => run("connect")}>Connect to a hub</button>
       <button type="button" class="choice" @click=${() => run("startHub")}>Start a local hub</button>
     </div></main>`;

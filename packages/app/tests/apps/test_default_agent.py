@@ -41,7 +41,7 @@ def environment(folder: Path) -> dict[str, str]:
 def test_no_built_in_agent_answers_in_the_place_of_a_missing_one(tmp_path: Path) -> None:
     done = run("Explain this folder", folder=tmp_path, env=environment(tmp_path))
     assert (done.status, done.out) == (2, "")
-    assert "you named no agent, and none is installed" in done.err
+    assert "no agent named, and none is installed" in done.err
     assert "dragoman agents install" in done.err
 
 
@@ -60,7 +60,7 @@ def test_neither_does_one_behind_another_protocol(words: list[str], tmp_path: Pa
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert "you named no agent, and none is installed" in done.stderr
+    assert "no agent named, and none is installed" in done.stderr
 
 
 def test_the_only_agent_that_is_installed_answers_and_is_named(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(
     command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert f"cannot read {tmp_path / 'none'}: no such file" in complaint(command, tmp_path / "none", capfd)
-    assert f"cannot read {tmp_path}: it is a folder" in complaint(command, tmp_path, capfd)
+    assert f"cannot read {tmp_path}: this is a folder" in complaint(command, tmp_path, capfd)
 
 
 @pytest.mark.parametrize("command", WRITERS, ids=" ".join)
@@ -64,7 +64,7 @@ def test_a_file_that_cannot_be_written_is_named_with_the_reason(
     command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     place = tmp_path / "none" / "file"
-    assert f"cannot write {place}: there is no such folder" in complaint(command, place, capfd)
+    assert f"cannot write {place}: no such folder" in complaint(command, place, capfd)
 
 
 def test_what_is_made_of_a_recording_is_readable_by_its_owner_alone(

@@ -22,7 +22,7 @@ def test_an_agent_that_knows_of_no_terminal_may_have_logins_that_need_one() -> N
 
 
 def test_an_agent_that_knows_of_a_terminal_and_names_nothing_offers_no_login() -> None:
-    assert "it offers no login" in hint([], knows_terminal=True)
+    assert "the agent offers no login" in hint([], knows_terminal=True)
 
 
 def test_a_login_that_the_agent_names_is_the_command_for_it() -> None:

@@ -100,15 +100,15 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman attest": Shows("adds \\d+ lines\n  agent ", before="dragoman run hello --agent my-agent"),
     "dragoman attest main..HEAD --format json": Shows(r'"sessions": \[\]'),
     "dragoman attest --format trailer": Shows("^Dragoman-Lines: agent 0, command 0, person 0, unknown "),
-    "dragoman attest HEAD~1 --format note --write": Shows("git can't tell about HEAD~1", 1),
+    "dragoman attest HEAD~1 --format note --write": Shows("git can't read HEAD~1", 1),
     "dragoman rewind --to 3 --dry-run": Shows("no turn is remembered in ", 1),
     "dragoman rewind --to 3": Shows("no turn is remembered in ", 1),
-    "dragoman rewind SESSION --to 1": Shows("no session is remembered as 'SESSION'", 1),
-    "dragoman rewind --undo": Shows("there is no rewind in ", 1),
+    "dragoman rewind SESSION --to 1": Shows("no session matches 'SESSION'", 1),
+    "dragoman rewind --undo": Shows("no rewind to undo in ", 1),
     "dragoman fork": Shows("no turn is remembered in ", 1),
     "dragoman fork --turn 2 --agent codex": Shows("no turn is remembered in ", 1),
     'dragoman fork SESSION --turn 2 --worktree ../try-again --prompt "Try it without a cache"': Shows(
-        "no session is remembered as 'SESSION'", 1
+        "no session matches 'SESSION'", 1
     ),
     "dragoman fork --turn 2 --dry-run": Shows("no turn is remembered in ", 1),
     "dragoman sessions forget 20260102-030405-1a2b3c4d": Shows("you can.t be asked", 1),
@@ -146,7 +146,9 @@ EXAMPLES: dict[str, Shows] = {
     'dragoman policy explain --command "git push"': Shows("^ask: git push\n"),
     "dragoman policy explain --tool edit --path src/x.py": Shows("^ask: edit .*/src/x.py\n"),
     "dragoman policy explain --request request.json": Shows("^ask: edit /project/src/x.py\n"),
-    "dragoman policy allow --agent claude --command make": Shows("a person has to say so at a terminal", 1),
+    "dragoman policy allow --agent claude --command make": Shows(
+        "only a person at a terminal may allow this", 1
+    ),
     "dragoman policy list": Shows("^No rules yet."),
     "dragoman policy test --history --since 30d": Shows("acts in |nothing is recorded yet", 0),
     "dragoman policy test --history --policy new.toml": Shows("new.toml: there is no such file", 1),
@@ -157,10 +159,10 @@ EXAMPLES: dict[str, Shows] = {
         r"(?s)limit      memory 4294967296 bytes.*network    localhost:5432"
     ),
     "dragoman sandbox show --profile read-only --json": Shows('"profile": "read-only"'),
-    "dragoman audit verify": Shows("audit.jsonl cannot be read: No such file", 1),
-    "dragoman audit verify /srv/dragoman/audit.jsonl": Shows("cannot be read: No such file", 1),
-    "dragoman audit verify --json": Shows("audit.jsonl cannot be read: No such file", 1),
-    "dragoman policy forget 7": Shows("no rule begins in line 7 of ", 1),
+    "dragoman audit verify": Shows("can't read the audit log .*audit.jsonl: No such file", 1),
+    "dragoman audit verify /srv/dragoman/audit.jsonl": Shows("can't read the audit log .*: No such file", 1),
+    "dragoman audit verify --json": Shows("can't read the audit log .*audit.jsonl: No such file", 1),
+    "dragoman policy forget 7": Shows("no rule begins at line 7 of ", 1),
     "dragoman hub": HUB,
     "dragoman hub --link": HUB,
     "dragoman hub --listen 127.0.0.1:9000 --journal ~/hub.db": HUB,

@@ -152,7 +152,7 @@ def test_an_archive_without_a_hash_needs_a_word(tmp_path: Path, capsys: pytest.C
     bare = archive_list(tmp_path, "1.0.0", sha256=None)
     assert "--allow-unverified" in agents(capsys, "install", "tiny", "--from", bare, "--yes", status=2)[1]
     out, _ = agents(capsys, "install", "tiny", "--from", bare, "--yes", "--allow-unverified")
-    assert "Not verified: nothing says which hash it should have." in out
+    assert "Not verified: no list has a hash for this version." in out
 
 
 def test_a_plan_that_was_shown_is_done_and_no_other(
@@ -163,7 +163,7 @@ def test_a_plan_that_was_shown_is_done_and_no_other(
     (plan,) = [plan["plan"] for plan in json.loads(out)["would_install"]]
     other = archive_list(tmp_path, "1.1.0")
     _, err = agents(capsys, "install", "tiny", "--from", other, "--plan", plan, "--yes", status=2)
-    assert "is no longer that plan" in err
+    assert "has changed since you saw it" in err
     assert installations() == []
     agents(capsys, "install", "tiny", "--from", source, "--plan", plan, "--yes")
     assert installations() == ["1.0.0"]
@@ -173,7 +173,7 @@ def test_nothing_is_installed_without_a_yes(tmp_path: Path, capsys: pytest.Captu
     source = archive_list(tmp_path, "1.0.0")
     _, err = agents(capsys, "install", "tiny", "--from", source, status=2)
     assert "will download agent-1.0.0.tar.gz" in err
-    assert "you can't be asked. Add --yes" in err
+    assert "can't ask you without a terminal. Add --yes" in err
     out, _ = agents(capsys, "install", "tiny", "--from", source, "--dry-run", "--json")
     assert json.loads(out)["would_install"][0]["version"] == "1.0.0"
     assert not store_folder().exists()
@@ -243,7 +243,7 @@ def test_an_update_of_everything_leaves_what_is_current_and_what_was_pinned(
 ) -> None:
     first, second = archive_list(tmp_path, "1.0.0"), archive_list(tmp_path, "1.1.0")
     agents(capsys, "install", "tiny", "--from", first, "--yes")
-    assert "tiny 1.0.0 is what the list of" in agents(capsys, "update", "--from", first)[1]
+    assert "tiny 1.0.0 is up to date" in agents(capsys, "update", "--from", first)[1]
     agents(capsys, "install", "tiny@1.0.0", "--from", first, "--yes")
     assert "tiny stays at 1.0.0" in agents(capsys, "update", "--from", second, "--yes")[1]
     agents(capsys, "update", "tiny", "--from", second, "--yes")
@@ -266,9 +266,9 @@ def test_uninstall_removes_all_and_remove_names_it(
 def test_what_the_list_does_not_have_is_told_before_anything_is_done(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert "the list of agents has no 'nope'" in agents(capsys, "install", "nope", status=2)[1]
+    assert "no agent named 'nope' in the list" in agents(capsys, "install", "nope", status=2)[1]
     assert "no other version" in agents(capsys, "install", "amp-acp@9.9.9", status=2)[1]
-    assert "is no version" in agents(capsys, "install", "codex@../x", status=2)[1]
+    assert "is not a version" in agents(capsys, "install", "codex@../x", status=2)[1]
     _, err = agents(capsys, "install", "claude-acp@1.2.3", "--dry-run")
     assert "npm install --ignore-scripts" in err
     assert "@agentclientprotocol/claude-agent-acp@1.2.3" in err
@@ -282,7 +282,10 @@ def test_a_newer_list_is_kept_only_if_it_makes_sense(
     agents(capsys, "install", "tiny", "--yes")
     (tmp_path / "bad.json").write_text("<html>")
     assert "is no JSON" in agents(capsys, "registry", "refresh", "bad.json", status=2)[1]
-    assert "no https address" in agents(capsys, "registry", "refresh", "http://x.example/r.json", status=1)[1]
+    assert (
+        "not an https address"
+        in agents(capsys, "registry", "refresh", "http://x.example/r.json", status=1)[1]
+    )
     listing = json.loads(agents(capsys, "registry", "--json")[0])
     assert {"tiny", "claude"} <= {entry["name"] for entry in listing["agents"]}
     assert listing["origin"].endswith("list-3.0.0.json")

@@ -88,7 +88,7 @@ def test_an_agent_is_added_shown_and_removed(home: Path, capsys: pytest.CaptureF
         ["may", "see  HOME (set)"],
     ]
     assert shown(capsys, "remove", "mine") == f"Removed mine from {config_of(home)}\n"
-    assert "no agent and no program 'mine'" in shown(capsys, "show", "mine", status=2)
+    assert "no agent or program named 'mine'" in shown(capsys, "show", "mine", status=2)
 
 
 def test_a_name_that_is_taken_is_replaced_only_on_demand(
@@ -104,9 +104,9 @@ def test_a_name_that_is_taken_is_replaced_only_on_demand(
     ("arguments", "told"),
     [
         (["add", "mine"], "the command is missing"),
-        (["add", "two words", "x"], "no name for an agent"),
-        (["add", "--env", "sk-value", "mine", "x"], "--env takes NAME=VALUE"),
-        (["add", "--allow", "sk-value", "mine", "x"], "--allow takes the name of a variable"),
+        (["add", "two words", "x"], "not a name for an agent"),
+        (["add", "--env", "sk-value", "mine", "x"], "--env needs NAME=VALUE"),
+        (["add", "--allow", "sk-value", "mine", "x"], "--allow needs the name of a variable"),
         (["remove", "nobody"], "has no agent 'nobody'"),
         (["remove", "echo"], "is built in"),
         (["show", "ehco"], "did you mean echo?"),
@@ -235,7 +235,7 @@ def test_agents_that_were_tried_behind_a_wall_are_proposed_for_one(
     for program in ("codex-acp", "traecli"):
         (home / "bin" / program).write_text("#!/bin/sh\n")
         (home / "bin" / program).chmod(0o755)
-    (line,) = [line for line in shown(capsys).splitlines() if line.startswith("Work behind a wall: ")]
+    (line,) = [line for line in shown(capsys).splitlines() if line.startswith("Tested in the sandbox: ")]
     assert "codex" in line
     assert "trae" not in line
     assert "--sandbox workspace" in line

@@ -63,7 +63,7 @@ def test_a_commit_is_attested_by_its_lines_and_prompts_stay_untold(tmp_path: Pat
     assert stage.command("attest", "--format", "note", "--write").returncode == 0
     assert json.loads(git(stage.folder, "notes", "--ref", "dragoman", "show"))["lines"] == found["lines"]
     for words, status, told in (
-        (("nonsense",), 1, "git can't tell about nonsense"),
+        (("nonsense",), 1, "git can't read nonsense"),
         (("HEAD", "--write"), 2, "--format note --write"),
     ):
         done = stage.command("attest", *words)

@@ -29,8 +29,8 @@ def test_a_whole_log_is_said_to_be_whole_and_what_that_does_not_show(
 ) -> None:
     assert main(["audit", "verify"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("whole: 3 of 3 lines are chained")
-    assert "no chain shows that" in shown
+    assert shown.startswith("complete: 3 of 3 lines are linked")
+    assert "keep the digest of the last line elsewhere" in shown
     assert main(["audit", "verify", str(log), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["broken"], report["chained"]) == ("", 3)
@@ -45,7 +45,7 @@ def test_a_changed_log_is_named_with_its_line(log: Path, capsys: pytest.CaptureF
 
 def test_a_log_that_is_not_there_is_said_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["audit", "verify", str(tmp_path / "none.jsonl")]) == 1
-    assert "cannot be read" in capsys.readouterr().err
+    assert "can't read" in capsys.readouterr().err
 
 
 READER = """

@@ -59,7 +59,7 @@ def test_blame_tells_prompt_agent_call_and_answer_of_each_line(tmp_path: Path) -
         (("a.py:9",), "has 4 lines"),
         (("none.py",), "cannot be read"),
         (("/etc/hosts",), "no turn ran in the folder"),
-        (("a.py", "--lines", "x"), "are no lines"),
+        (("a.py", "--lines", "x"), "is not a range of lines"),
     ):
         done = stage.command("blame", *words)
         assert done.returncode in (1, 2)

@@ -57,7 +57,7 @@ def test_a_failure_that_shows_again_is_a_failure(tmp_path: Path, capsys: pytest.
 def test_an_agent_behind_a_login_has_an_exit_status_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert check("--scene", "lists", "--quiet", "--only", "SES", "--", *raw("login")) == 3
     out, err = capsys.readouterr()
-    assert "wants a login" in out
+    assert "log in first" in out
     assert err == ""
 
 
@@ -72,7 +72,7 @@ def test_an_agent_that_ends_at_once_has_an_exit_status_of_its_own(
     ("words", "complaint"),
     [
         ((), "after --"),
-        (("--scene", "dance", "--", "x"), "no scene is called 'dance'"),
+        (("--scene", "dance", "--", "x"), "unknown scene 'dance'"),
         (("--prompts", "/no/such/file", "--", "x"), "/no/such/file"),
         (("--only", "NOPE-99", "--", "x"), "NOPE-99"),
         (("--format", "paper", "--", "x"), "paper"),

@@ -49,14 +49,14 @@ def test_a_client_that_never_starts_its_agent_could_not_be_examined(
     command = [sys.executable, "-S", "-E", "-c", "import sys; sys.exit('I want no agent')", "{agent}"]
     assert check("--profile", "full", "--quiet", "--", *command) == 4
     err = capsys.readouterr().err
-    assert "did not start the stand-in; its last words: I want no agent" in err
+    assert "did not start the stand-in; its last output: I want no agent" in err
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (("--", "client"), "no place for the agent"),
-        (("--profile", "dance", "--", "client", "{agent}"), "no profile is called 'dance'"),
+        (("--profile", "dance", "--", "client", "{agent}"), "unknown profile 'dance'"),
         (("--only", "NOPE-99", "--", "client", "{agent}"), "NOPE-99"),
     ],
 )
@@ -72,7 +72,7 @@ def test_recordings_of_another_examination_are_not_mixed_in(
 ) -> None:
     (tmp_path / "full.ndjson").write_text("")
     assert check("--save", str(tmp_path), "--", "client", "{agent}") == 2
-    assert "has recordings already" in capsys.readouterr().err
+    assert "already has recordings" in capsys.readouterr().err
 
 
 def test_a_client_that_cannot_be_started_could_not_be_examined(capsys: pytest.CaptureFixture[str]) -> None:

@@ -168,7 +168,7 @@ def test_an_agent_means_the_same_behind_the_interpreter(capsys: pytest.CaptureFi
 def test_without_an_agent_there_is_nothing_to_translate(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("translate") == 2
     assert run("translate", "--scene", "dance", "--", "/nowhere/at/all") == 2
-    assert "no scene is called 'dance'" in capsys.readouterr().err
+    assert "unknown scene 'dance'" in capsys.readouterr().err
     assert run("translate", "--", "/nowhere/at/all") == 4
     assert "without the interpreter" in capsys.readouterr().err
 

@@ -93,7 +93,7 @@ async def test_a_wrong_token_is_said_and_has_a_status_of_its_own() -> None:
     async with connected(Server(), token="wrong") as process:
         process.ask(1, "initialize", protocolVersion=1)
         assert "status 401" in (await process.heard())["error"]["message"]
-        assert b"is the token right?" in await process.stderr.read()
+        assert b"did not accept your token" in await process.stderr.read()
         assert await process.wait() == 8
 
 
@@ -117,10 +117,10 @@ def test_progress_is_told_once_for_each_reason(capsys: pytest.CaptureFixture[str
     progress(ConnectionNotice(kind="back", seconds=3.21))
     progress(ConnectionNotice(kind="lost", seconds=0.1, reason="refused"))
     assert capsys.readouterr().err.splitlines() == [
-        "dragoman connect: no connection (cannot be reached), trying again in 0.1 s",
+        "dragoman connect: no connection (cannot be reached). Next try in 0.1 s",
         "dragoman connect: connected after 1.0 s",
-        "dragoman connect: connection lost (it hung up), trying again in 0.4 s",
-        "dragoman connect: connection lost (refused), trying again in 0.4 s",
+        "dragoman connect: connection lost (it hung up). Next try in 0.4 s",
+        "dragoman connect: connection lost (refused). Next try in 0.4 s",
         "dragoman connect: back after 3.2 s",
-        "dragoman connect: connection lost (refused), trying again in 0.1 s",
+        "dragoman connect: connection lost (refused). Next try in 0.1 s",
     ]

@@ -28,7 +28,7 @@ def test_a_recording_is_explained_as_text(trace: Path, capsys: pytest.CaptureFix
     shown = capsys.readouterr().out
     assert "The client speaks crow.\n  frame 1: initialize has protocol_version: crow\n" in shown
     assert "The agent speaks crow." in shown
-    assert "  the method cancel (2 times, first in frame 3)\n    mend it: send the notification" in shown
+    assert "  the method cancel (2 times, first in frame 3)\n    fix: send the notification" in shown
 
 
 def test_a_recording_is_explained_as_json(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -143,8 +143,8 @@ def test_an_agent_of_the_hubs_file_is_known(tmp_path: Path) -> None:
     ("arguments", "status", "told"),
     [
         (["ehco"], 2, "did you mean echo?"),
-        (["echo", "--timeout", "0"], 2, "no number of seconds"),
-        (["echo", "--cwd", "/no/such/folder"], 2, "there is no such folder"),
+        (["echo", "--timeout", "0"], 2, "not a number of seconds"),
+        (["echo", "--cwd", "/no/such/folder"], 2, "no such folder"),
         ([], 2, "required: AGENT"),
     ],
 )

@@ -165,7 +165,7 @@ def test_a_hub_whose_terminal_is_there_reads_its_configuration_at_a_hangup(tmp_p
         policy.write_text("nonsense = 1\n")
         held.end("SIGHUP")
         held.wait_for(lambda: "the policy stays as it was" in held.shown, "another reading of the policy")
-        assert "the configuration was read again" in held.shown
+        assert "configuration reloaded" in held.shown
         assert held.process.poll() is None
     finally:
         held.close()

@@ -162,7 +162,7 @@ async def test_a_hangup_loads_the_policy_and_a_broken_one_changes_nothing(hub: R
     hub.config.write_text(f'{before}[approvals]\npolicy = "{policy}"\n')
     client = await hub.client()
     session = await client.new(str(hub.folder))
-    for text, said in (('default = "deny"\n', "read again"), ("nonsense = 1\n", "policy stays as it was")):
+    for text, said in (('default = "deny"\n', "reloaded"), ("nonsense = 1\n", "policy stays as it was")):
         policy.write_text(text)
         await hub.hang_up(said)
         await client.answer(client.prompt(session, f"/ask {made}"))  # nobody was asked
@@ -174,7 +174,7 @@ async def test_a_hangup_loads_the_policy_and_a_broken_one_changes_nothing(hub: R
         (session, "echo", "deny"),
     ]
     hub.config.write_text(before)
-    await hub.hang_up("read again")
+    await hub.hang_up("reloaded")
     await client.transport.aclose()
 
 
@@ -257,7 +257,7 @@ def test_what_was_judged_is_shown_and_no_line_of_it_looks_like_an_option() -> No
     shown = ["one wants to run a command:", "Command:", "  git push", "  1. No (reject_once)", "In: /q"]
     assert text.split("\n")[1:] == [
         *(f"  │ {line}" for line in shown),
-        "  asked because: a rule",
+        "  why you are asked: a rule",
         "    1. Allow 2. No (allow_once)",
     ]
 

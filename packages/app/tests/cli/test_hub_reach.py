@@ -33,9 +33,9 @@ def test_a_device_is_led_to_an_address_that_the_hub_goes_by(
 @pytest.mark.parametrize(
     ("address", "why"),
     [
-        ("https://other.example/", "start it with --host other.example"),
+        ("https://other.example/", "Start the hub with --host other.example"),
         ("http://10.0.0.5:8765/", "not encrypted"),
-        ("box", "no address of a page"),
+        ("box", "not the address of a page"),
     ],
 )
 def test_an_address_that_is_refused_or_unsafe_is_not_shown(address: str, why: str) -> None:

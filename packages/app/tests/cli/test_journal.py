@@ -100,7 +100,7 @@ def test_a_target_with_other_streams_or_other_entries_is_refused(
 
 def test_a_source_that_is_not_there_is_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["journal", "copy", str(tmp_path / "no.db"), str(tmp_path / "b.db")]) == 1
-    assert "check FROM" in capsys.readouterr().err
+    assert "Check FROM" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -58,7 +58,7 @@ def test_it_says_how_much_is_stored_since_when_and_the_setting(
     since = time.strftime("%Y-%m-%d", time.localtime(time.time() - 400 * 86400))
     assert f"history   2 sessions since {since}, " in said
     assert "hub       nothing stored\n" in said
-    assert "keep_days = 30: the hub forgets a session after 30 days.\n" in said
+    assert "keep_days = 30: the hub erases a session after 30 days.\n" in said
     assert main(["journal", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [(journal["name"], journal["sessions"]) for journal in report["journals"]] == [
@@ -92,7 +92,7 @@ def test_old_sessions_of_every_journal_go_and_others_stay(
     ]
     assert files_with(MARKER, folder) == []
     assert main(["journal", "prune", "--older-than", "90d", "--journal", str(folder / "no.db")]) == 1
-    assert "there is no such file" in capsys.readouterr().err
+    assert "no such file" in capsys.readouterr().err
 
 
 def test_a_hub_that_runs_is_asked_and_not_passed_over(
@@ -104,7 +104,7 @@ def test_a_hub_that_runs_is_asked_and_not_passed_over(
     place.mkdir()
     with lock_folder(place):
         assert main(["journal", "prune", "--older-than", "90d"]) == 1
-    assert "a hub wants a token: set DRAGOMAN_TOKEN, or give --token-file" in capsys.readouterr().err
+    assert "the hub needs a token. Set DRAGOMAN_TOKEN, or use --token-file" in capsys.readouterr().err
     assert streams_in(history_path().with_name("hub.db")) == ["old"]
     assert streams_in(history_path()) == []
 

@@ -39,7 +39,7 @@ def test_a_project_passes_its_own_tests_as_made(kind: str, tmp_path: Path) -> No
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    assert "To go on" in run("dragoman", "new", kind, "word-counter", cwd=tmp_path)
+    assert "Next:" in run("dragoman", "new", kind, "word-counter", cwd=tmp_path)
     folder = tmp_path / "word-counter"
     assert (folder / ".github" / "workflows" / "ci.yml").is_file()
     assert " passed" in run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)

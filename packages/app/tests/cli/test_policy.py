@@ -223,7 +223,7 @@ def test_what_was_refused_is_allowed_by_the_line_that_was_told(
 def test_nobody_but_a_person_at_a_terminal_allows_anything(run: Run) -> None:
     status, _, err = run("allow", "--agent", "claude", "--command", "make")
     assert status == 1
-    assert "a person has to say so at a terminal" in err
+    assert "only a person at a terminal may allow this" in err
 
 
 def test_a_rule_that_denies_is_named_instead_of_being_talked_round(

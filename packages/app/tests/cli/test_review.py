@@ -119,8 +119,8 @@ def test_the_status_tells_whether_something_bad_was_found(text: str, words: list
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nowhere"], "there is no file or folder nowhere"),
-        (["--diff"], "no git repository"),
+        (["nowhere"], "no file or folder nowhere"),
+        (["--diff"], "not in a git repository"),
         (["--rules", "none.toml"], "no such file"),
         (["--baseline", "none.json"], "cannot be read"),
         (["--staged", "--fix"], "use --diff"),
@@ -141,7 +141,7 @@ def test_what_is_asked_of_git_or_of_rules_reads_no_file_that_is_named(
     assert main(["review", "nowhere"]) == 2
     capsys.readouterr()
     main(["review", *words, "nowhere"])
-    assert "there is no file" not in capsys.readouterr().err
+    assert "no file or folder" not in capsys.readouterr().err
 
 
 def test_a_bad_rule_of_the_project_is_status_two(capsys: pytest.CaptureFixture[str]) -> None:
@@ -363,7 +363,7 @@ def test_without_tools_our_own_rules_are_left(capsys: pytest.CaptureFixture[str]
 def test_binary_files_are_told_when_somebody_named_them(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.bin").write_bytes(b"\0\1")
     assert main(["review", "a.bin"]) == 0
-    assert capsys.readouterr().err == "note: a.bin: not reviewed: it is no text\n"
+    assert capsys.readouterr().err == "note: a.bin: not reviewed: it is not text\n"
 
 
 def test_rules_are_tried_on_their_own_examples(capsys: pytest.CaptureFixture[str]) -> None:

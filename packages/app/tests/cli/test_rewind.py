@@ -21,7 +21,7 @@ def test_what_a_person_wrote_is_not_lost_without_force(tmp_path: Path) -> None:
     after = file.read_text()
     for words, told in (
         (("--to", "0"), "counted from 1"),
-        ((), "say where"),
+        ((), "is missing"),
         (("--to", "7"), "choose a turn from 1 to 2"),
         (("nobody", "--to", "1"), "no session"),
         (("--undo",), "no rewind"),

@@ -43,10 +43,10 @@ def test_a_mistaken_command_line_says_what_to_do(tmp_path: Path, capsys: pytest.
     for words, explanation in (
         (["--openai", "--agent", "no-such-agent"], "dragoman agents"),
         (["--openai", "--agent", "echo", "--", "other"], "both --agent and a command"),
-        (["--openai", "--agent", "echo", "--cwd", str(tmp_path / "none")], "is no folder"),
-        (["--agent", "echo"], "--agent can be given with --openai alone"),
-        (["--approve", "all", "--", "some-agent"], "--approve can be given with --openai alone"),
-        ([], "give its command after --"),
+        (["--openai", "--agent", "echo", "--cwd", str(tmp_path / "none")], "is not a folder"),
+        (["--agent", "echo"], "--agent works only with --openai"),
+        (["--approve", "all", "--", "some-agent"], "--approve works only with --openai"),
+        ([], "put the agent's command after --"),
         (["--openai", "--agent", "echo", "--listen", "0.0.0.0:0"], "TLS is needed"),
     ):
         assert main(["serve", *words]) == 2

@@ -104,7 +104,7 @@ def test_a_session_is_found_by_what_is_clear(sessions: Sessions, name: str) -> N
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("2026", "may be any of 2 sessions: 2026"), ("nothing", "there is no session 'nothing'")],
+    [("2026", "matches 2 sessions: 2026"), ("nothing", "no session 'nothing'")],
 )
 def test_what_is_not_clear_is_said(sessions: Sessions, name: str, why: str) -> None:
     assert sessions("show", name) == ""

@@ -117,7 +117,10 @@ def test_a_session_that_is_open_is_kept(folder: Path, capsys: pytest.CaptureFixt
     record(history_path(), {"a": [prompt_entry("1")], "b": [prompt_entry("2")]})
     with RunningMark("a"):
         assert main(["sessions", "forget", "b", "a", "--yes"]) == 1
-        assert "a: `dragoman run` or `dragoman chat` has it open: end that first" in capsys.readouterr().err
+        assert (
+            "a: `dragoman run` or `dragoman chat` has the session open: end that first"
+            in capsys.readouterr().err
+        )
         assert streams_in(history_path()) == ["a", "b"]
         assert main(["sessions", "forget", "--all", "--yes", "--json"]) == 1
         assert list(json.loads(capsys.readouterr().out)["kept"]) == ["a"]

@@ -32,5 +32,5 @@ def test_where_there_is_nothing_to_look_at_it_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["tap", "--folder", str(tmp_path), "attach"]) == 2
-    assert "start one with: dragoman tap -- COMMAND" in capsys.readouterr().err
+    assert "Start one: dragoman tap -- COMMAND" in capsys.readouterr().err
     assert main(["tap", "attach", str(tmp_path / "none")]) == 2

@@ -46,7 +46,7 @@ async def test_from_the_first_screen_to_another_session(shop: Path) -> None:
         await eyes.see("quiet", "the agent tuned", "Folder", str(shop))
         await eyes.like("start")
         await eyes.press("tab", "end", "x", "enter")
-        await eyes.see("is no folder")
+        await eyes.see("is not a folder")
         await eyes.press("backspace", "shift+tab", "down", "enter")
         await eyes.see("● ready", "tuned ·")
 

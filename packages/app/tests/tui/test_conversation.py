@@ -178,7 +178,7 @@ async def test_a_house_that_cannot_open_says_why(project: Path) -> None:
     [
         ("look at @src/a.py, and @b.md.", ["src/a.py", "b.md"]),
         ('@"two words.txt" twice @"two words.txt"', ["two words.txt"]),
-        ("me@example.org is no file", []),
+        ("me@example.org is not a file", []),
     ],
 )
 def test_files_are_named_with_an_at_sign(text: str, found: list[str]) -> None:

@@ -101,7 +101,7 @@ def test_a_text_counts_every_status_and_says_what_the_unseen_is_worth() -> None:
         "1 failed, 1 warned, 1 recorded, 1 waived, 1 blocked, 1 passed, 1 not exercised, 1 not applicable"
     )
     assert f"agent a 2: {counts}" in text
-    assert "not known to be right" in text
+    assert "untested and may still be broken" in text
     assert "TURN-15" not in text
     assert "not exercised: TURN-15 DECL: memory" in as_text(report(), details=True)
 

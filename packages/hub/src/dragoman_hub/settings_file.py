@@ -187,8 +187,8 @@ def _key_text(path: Key) -> str:
 def _unknown(name: str, candidates: Iterable[str]) -> str:
     names = list(candidates)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
-    hint = f", did you mean {near[0]}?" if near else ";"
-    return f"unknown key{hint} known are {', '.join(names)}"
+    hint = f", did you mean {near[0]}?" if near else "."
+    return f"unknown key{hint} Choose from {', '.join(names)}"
 
 
 def _nest(flat: Mapping[str, object]) -> dict[str, Any]:

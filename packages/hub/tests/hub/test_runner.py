@@ -72,7 +72,7 @@ async def test_a_hub_whose_tokens_cannot_be_read_never_listens(tmp_path: Path) -
     port = free_port()
     (tmp_path / "tokens.json").write_text("no tokens")
     (tmp_path / "tokens.json").chmod(0o600)
-    with pytest.raises(LocalMistake, match="is no file of tokens"):
+    with pytest.raises(LocalMistake, match="is not a file of tokens"):
         async with run_hub(settings(tmp_path, port)):
             pass
     assert not await is_open(port)
@@ -81,7 +81,7 @@ async def test_a_hub_whose_tokens_cannot_be_read_never_listens(tmp_path: Path) -
 async def test_a_port_that_is_taken_is_named_before_anything_is_opened(tmp_path: Path) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
-        pytest.raises(LocalMistake, match="cannot listen at"),
+        pytest.raises(LocalMistake, match="can't listen at"),
     ):
         async with run_hub(settings(tmp_path, taken.getsockname()[1])):
             pass

@@ -33,7 +33,7 @@ def test_the_archive_is_the_same_each_time_and_can_be_brought_as_a_file(
     file.write_bytes(b"#!/usr/bin/env python3\n" + bundle.data)
     assert make_bundle(str(file)).version == bundle.version
     file.write_bytes(b"no archive")
-    with pytest.raises(LocalMistake, match=r"is no dragoman\.pyz"):
+    with pytest.raises(LocalMistake, match=r"is not a dragoman\.pyz"):
         make_bundle(str(file))
 
 

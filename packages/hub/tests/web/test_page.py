@@ -77,7 +77,7 @@ def test_a_permission_shows_the_whole_command_and_is_answered_once_for_all_scree
     # What the hub has judged, announced before: the request itself names the call and nothing else.
     assert phone.inner_text(".card .card-title") == "guide wants to run a command"
     says(phone, ".card .card-body", "“Run the installer”", "in /home/ann/parser", "STAGE=live")
-    says(phone, ".card .card-body", "hosts.txt", "Take care: ", "outside the folders of the session")
+    says(phone, ".card .card-body", "hosts.txt", "Take care: ", "outside the session's folders")
     says(phone, ".card .always", "Always: this answer cannot be remembered; you will be asked again.")
     phone.wait_for_selector(".card .risk.high")
     assert phone.inner_text(".card .risk.high .severity").lower() == "high"

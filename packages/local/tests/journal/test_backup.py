@@ -53,7 +53,7 @@ def test_what_is_no_journal_is_refused_and_leaves_nothing(tmp_path: Path) -> Non
     for name in ("text", "empty"):
         with pytest.raises(NotAJournal):
             back_up(tmp_path / name, tmp_path / "copy.db")
-    with pytest.raises(JournalError, match="there is no journal"):
+    with pytest.raises(JournalError, match="no journal"):
         back_up(tmp_path / "nowhere", tmp_path / "copy.db")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["empty", "text"]
 

@@ -62,7 +62,7 @@ def test_a_key_in_a_file_that_is_its_owners_alone(tmp_path: Path) -> None:
         read_key(f"file:{tmp_path}/none")
     file.chmod(0o600)
     file.write_bytes(b"\xff" * 40)
-    with pytest.raises(LocalMistake, match="is no text"):
+    with pytest.raises(LocalMistake, match="is not text"):
         read_key(f"file:{file}")
 
 
@@ -84,7 +84,7 @@ def test_a_keyring_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch
 
 @every("weak", ["", "short", "x" * 64, "abababab" * 8, " " * 40])
 def test_a_key_that_can_be_guessed_is_refused_and_not_repeated(weak: str) -> None:
-    with pytest.raises(LocalMistake, match="no random text of at least 32 characters") as refused:
+    with pytest.raises(LocalMistake, match="not random text of at least 32 characters") as refused:
         read_key("env:K", environ={"K": weak})
     assert not weak or weak not in str(refused.value)
 

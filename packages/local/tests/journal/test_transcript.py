@@ -145,7 +145,7 @@ async def test_a_recording_of_others_is_read_and_described_by_what_it_tells(tmp_
         (b'{"ts":1,"msg":{}}\n', "`dir` is missing"),
         (b'{"ts":1,"dir":"up","msg":{}}\n', "`dir` is none"),
         (b'{"dir":"note","msg":{}}\n', "`ts` is missing"),
-        (b'{"ts":"x","dir":"note","msg":{}}\n', "`ts` is no number"),
+        (b'{"ts":"x","dir":"note","msg":{}}\n', "`ts` is not a number"),
         (b'{"ts":1,"dir":"note","base64":"?"}\n', "`base64` is none"),
         (b'{"transcript":1}\n', "header is not the first line"),
     ],

@@ -46,7 +46,7 @@ async def test_every_stop_reason_can_be_reached(how: str, reason: str) -> None:
 
 
 def test_what_is_no_stop_reason_cannot_be_raised() -> None:
-    with pytest.raises(ValueError, match="no stop reason"):
+    with pytest.raises(ValueError, match="not a stop reason"):
         StopTurn("bored")  # type: ignore[arg-type]
 
 

@@ -109,7 +109,7 @@ def test_what_is_not_there_cannot_be_removed(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LocalMistake, match="no name for an agent"):
+    with pytest.raises(LocalMistake, match="not a name for an agent"):
         add_agents([an_agent("two words")], path=tmp_path / "config.toml")
     assert not (tmp_path / "config.toml").exists()
 

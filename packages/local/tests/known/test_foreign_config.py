@@ -71,12 +71,12 @@ def test_what_zed_has_and_we_cannot_use_is_told_with_the_reason() -> None:
     assert skipped == {
         "from-registry": "Zed installs it by itself; install it on PATH, then it is known here",
         "settings-only": "it only has settings of Zed, no command",
-        "broken": "its command is no text",
-        "bad args": "its args are no list",
-        "bad env": "its env has an entry that is no name with a text",
+        "broken": "its command is not text",
+        "bad args": "its args are not a list",
+        "bad env": "its env has an entry that is not a name with a text",
         "???": "no name can be made of this one; add it with `dragoman agents add`",
         "night owl": "another one would be called night-owl as well",
-        "text": "it is no object",
+        "text": "it is not an object",
     }
 
 
@@ -84,7 +84,7 @@ def test_jetbrains_brings_its_agents() -> None:
     imported = parse_jetbrains(JETBRAINS, "acp.json")
     taken = {agent.name: (agent.command, dict(agent.env)) for agent in imported.agents}
     assert taken == {"reviewer": (("/srv/review",), {"TOKEN": "t0ken"}), "listed-env": (("x",), {"A": "1"})}
-    assert dict(imported.skipped) == {"empty": "its command is no text"}
+    assert dict(imported.skipped) == {"empty": "its command is not text"}
 
 
 def test_acpx_brings_its_agents_in_all_three_forms() -> None:
@@ -95,10 +95,10 @@ def test_acpx_brings_its_agents_in_all_three_forms() -> None:
         "line": ("node", "my script.mjs", "--acp"),
     }
     assert dict(imported.skipped) == {
-        "open": "its command is no command line: a quote is not closed",
+        "open": "its command is not a command line: a quote is not closed",
         "none": "it has no command",
         "empty": "its command is empty",
-        "mixed": "its argv are no list of words",
+        "mixed": "its argv are not a list of words",
     }
 
 

@@ -97,7 +97,7 @@ def test_an_address_is_where_an_agent_runs_already(tmp_path: Path) -> None:
         ("ecoh", "did you mean echo?"),
         ("min", "did you mean Mine"),
         ("cluade", "did you mean claude"),
-        ("xyzzy-17", "known are code, echo, Mine, review; or give a command"),
+        ("xyzzy-17", "choose from code, echo, Mine, review, or use a command"),
         ("codex", "Codex is not installed"),
         ("goose", "install Goose CLI"),
         ("", "no agent was named"),

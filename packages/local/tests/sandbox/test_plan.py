@@ -222,12 +222,12 @@ def test_a_profile_is_a_base_and_what_is_added_to_it() -> None:
 @every(
     ("text", "why"),
     [
-        ("strict", "is no sandbox profile"),
-        ("", "is no sandbox profile"),
-        ("off+net", "is no sandbox profile"),
-        ("workspace+net:", "is no place of the network"),
+        ("strict", "unknown sandbox profile"),
+        ("", "unknown sandbox profile"),
+        ("off+net", "unknown sandbox profile"),
+        ("workspace+net:", "is not a place of the network"),
         ("workspace+net:1.2.3.4", "addresses are not permitted"),
-        ("workspace+net:a.example,,b.example", "is no place"),
+        ("workspace+net:a.example,,b.example", "is not a place"),
         ("workspace+net+net:a.example", "each once"),
         ("workspace+speed:4", "cannot be added"),
         ("workspace+memory:much", "write a number"),

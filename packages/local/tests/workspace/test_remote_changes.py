@@ -74,7 +74,7 @@ async def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
 
 async def test_a_folder_that_is_gone_and_a_broken_line_are_named(tmp_path: Path) -> None:
     side = OtherSide(tmp_path / "gone")
-    with pytest.raises(LocalMistake, match="is no folder"):
+    with pytest.raises(LocalMistake, match="is not a folder"):
         await look_there(side.call, "s")
 
     async def cut(method: str, params: dict[str, Any]) -> Any:

@@ -59,7 +59,7 @@ class Baseline:
         except OSError as error:
             raise BadBaseline(f"{path} cannot be read: {error.strerror}") from None
         except msgspec.DecodeError as error:
-            raise BadBaseline(f"{path} is no baseline: {error}; write a new one") from None
+            raise BadBaseline(f"{path} is not a baseline: {error}; write a new one") from None
         if file.version != VERSION:
             raise BadBaseline(f"{path} is of version {file.version}, not {VERSION}; write a new one")
         return cls(file.known)

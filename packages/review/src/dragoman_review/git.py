@@ -88,7 +88,10 @@ async def changes(
     """
     top = await find_top(folder)
     if top is None:
-        raise GitRefused(f"{folder} is in no git repository, or git is not installed")
+        raise GitRefused(
+            f"{folder} is not in a git repository, or git is not installed. To review files "
+            f"without git: dragoman review PATH"
+        )
     judge = None if against is None else await _revision(folder, against)
     base = await _base(folder, judge)
     with await _isolate(folder) as isolation:
@@ -282,7 +285,7 @@ async def _base(folder: Path, revision: str | None) -> str | None:
 
 async def _revision(folder: Path, name: str) -> str:
     if name.startswith("-"):
-        raise GitRefused(f"{name!r} is no revision")
+        raise GitRefused(f"{name!r} is not a revision")
     revision = await _ask(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if revision.status != 0:
         raise GitRefused(f"there is no revision {name!r} in this repository")

@@ -178,7 +178,7 @@ def _text_objections(rule: ReviewRule) -> Iterator[str]:
         try:
             pattern = re.compile(text or "")
         except (re.error, OverflowError, RecursionError) as error:
-            yield f"{field} is no regular expression: {error}"
+            yield f"{field} is not a regular expression: {error}"
             return
         if field == "pattern":
             if pattern.match(""):

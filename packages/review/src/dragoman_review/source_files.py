@@ -99,7 +99,7 @@ def read_text(path: Path, *, largest: int = LARGEST, is_trusted: bool = True) ->
     except OSError as error:
         is_failure = error.errno != errno.EINVAL  # something else than a file is nothing to review
         return ReviewNote(str(path), f"not reviewed: {error.strerror or error}", is_failure=is_failure)
-    return decode(data, is_trusted=is_trusted) or ReviewNote(str(path), "not reviewed: it is no text")
+    return decode(data, is_trusted=is_trusted) or ReviewNote(str(path), "not reviewed: it is not text")
 
 
 def decode(data: bytes, *, is_trusted: bool = True) -> SourceText | None:

@@ -50,7 +50,11 @@ def test_what_is_used_up_in_one_review_is_there_for_the_next() -> None:
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(b"{}", "is no baseline"), (b"x", "is no baseline"), (b'{"version":9,"known":{}}', "of version 9")],
+    [
+        (b"{}", "is not a baseline"),
+        (b"x", "is not a baseline"),
+        (b'{"version":9,"known":{}}', "of version 9"),
+    ],
 )
 def test_what_is_no_baseline_is_refused(tmp_path: Path, data: bytes, said: str) -> None:
     (tmp_path / "known.json").write_bytes(data)

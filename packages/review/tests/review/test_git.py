@@ -136,7 +136,7 @@ async def test_what_is_no_revision_is_refused(project: Path, revision: str) -> N
 async def test_without_a_repository_there_are_no_changes(tmp_path: Path) -> None:
     assert await find_top(tmp_path) is None
     assert await list_files(tmp_path) is None
-    with pytest.raises(GitRefused, match="no git repository"):
+    with pytest.raises(GitRefused, match="not in a git repository"):
         await changes(tmp_path)
 
 

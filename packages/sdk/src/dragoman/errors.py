@@ -136,7 +136,7 @@ class PeerDied(LinkClosed):
         self.stray = stray
         """Lines that it wrote where the protocol belongs, and that are no JSON."""
         stray_note = f"; it printed text that is not ACP:\n{stray.rstrip()}" if stray.strip() else ""
-        tail = f"; its last words were:\n{stderr.rstrip()}" if stderr.strip() else ""
+        tail = f"; its last output was:\n{stderr.rstrip()}" if stderr.strip() else ""
         super().__init__(f"{what} ended with {self.how}{stray_note}{tail}")
 
     @property

@@ -212,7 +212,7 @@ async def test_a_program_that_dies_ends_the_relay_with_the_reason() -> None:
     far.start(hears)
     async with Relay(near, spawn(python("import sys; print('{}'); sys.exit('no model')"))) as relay:
         await relay.wait_ended()
-        assert "exit status 1; its last words were:\nno model" in str(relay.to_client.reason)
+        assert "exit status 1; its last output was:\nno model" in str(relay.to_client.reason)
     await hears.until_ended()
     assert hears.stream == b"{}\n"
     await far.aclose()

@@ -69,7 +69,7 @@ async def test_an_exit_is_told_with_status_and_last_words() -> None:
         assert heard.stream == b"first\n"
         assert death(heard).returncode == 3
         assert death(heard).stderr == "no config\n"
-        assert "sh ended with exit status 3; its last words were:\nno config" in str(death(heard))
+        assert "sh ended with exit status 3; its last output was:\nno config" in str(death(heard))
 
 
 async def test_a_death_by_signal_is_told_with_its_name() -> None:

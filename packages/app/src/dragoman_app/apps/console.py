@@ -72,12 +72,10 @@ def confirm(question: str, *, is_agreed: bool) -> None:
     if is_agreed:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise LocalMistake(
-            "this is not a terminal, so you can't be asked. Add --yes, or --dry-run to see the plan"
-        )
+        raise LocalMistake("can't ask you without a terminal. Add --yes, or --dry-run to see the plan")
     say(f"{question} [y/N] ", file=sys.stderr, end="", flush=True)
     if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
-        raise LocalMistake("not confirmed; nothing has changed")
+        raise LocalMistake("cancelled; nothing has changed")
 
 
 def tell_person(command: str, text: object) -> None:
@@ -88,7 +86,7 @@ def tell_person(command: str, text: object) -> None:
 def refuse(command: str, mistake: LocalMistake) -> int:
     """Say on standard error why a command cannot do what was asked of it; returns its exit status."""
     failure = mistake if isinstance(mistake, CommandFailed) else CommandFailed(str(mistake), status=MISTAKEN)
-    next_step = f"\nTo go on: {failure.next_step}." if failure.next_step else ""
+    next_step = f"\nTry: {failure.next_step}" if failure.next_step else ""
     tell_person(command, f"{failure}{next_step}")
     return failure.status
 

@@ -29,15 +29,14 @@ def choose_agent(*, can_ask: bool) -> tuple[str, str | None]:
         return agents[0].name, f"using {agents[0].name}, the only agent installed here"
     if not agents:
         raise UsageMistake(
-            "you named no agent, and none is installed",
-            "install one with `dragoman agents install claude`, or name one with --agent",
+            "no agent named, and none is installed",
+            "install an agent with `dragoman agents install claude`, or name one with --agent",
         )
     if can_ask:
         return _ask(agents), None
     raise UsageMistake(
-        f"you named no agent, and several are installed: {', '.join(agent.name for agent in agents)}",
-        f"name one with --agent {agents[0].name}, or make it your default: "
-        f"`dragoman agents default {agents[0].name}`",
+        f"no agent named, and several are installed: {', '.join(agent.name for agent in agents)}",
+        f"add --agent {agents[0].name}, or make it your default: `dragoman agents default {agents[0].name}`",
     )
 
 
@@ -52,7 +51,7 @@ def _ask(agents: Sequence[KnownAgent]) -> str:
     names |= {str(number): agent.name for number, agent in enumerate(agents, 1)}
     while (name := names.get(_read_line(f"Number (1 to {len(agents)}): "))) is None:
         write_stderr(f"Choose a number from 1 to {len(agents)}.\n")
-    if _read_line(f"Use {name} whenever you name no agent? [y/N] ").lower() in ("y", "yes"):
+    if _read_line(f"Make {name} your default agent? [y/N] ").lower() in ("y", "yes"):
         set_default(name, path=config_path())
     return name
 

@@ -18,8 +18,8 @@ FLAGS: dict[OpenMode, int] = {"create": os.O_EXCL, "append": os.O_APPEND}
 
 MEANINGS = {
     FileNotFoundError: "no such file",
-    IsADirectoryError: "it is a folder",
-    NotADirectoryError: "a part of the path is no folder",
+    IsADirectoryError: "this is a folder",
+    NotADirectoryError: "part of the path is not a folder",
     PermissionError: "permission denied",
     FileExistsError: "it exists already",
 }
@@ -33,7 +33,7 @@ def explain_error(error: BaseException, *, act: FileAct = "read") -> str:
         return str(error)
     meaning = MEANINGS.get(type(error), error.strerror)
     if act == "write" and isinstance(error, FileNotFoundError):
-        meaning = "there is no such folder"
+        meaning = "no such folder"
     return meaning if error.filename is None else f"cannot {act} {os.fsdecode(error.filename)}: {meaning}"
 
 
@@ -51,7 +51,7 @@ def read_token(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             return file.read().strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise LocalMistake(f"there is no token: {explain_error(error)}") from None
+        raise LocalMistake(f"can't read the token: {explain_error(error)}") from None
 
 
 def authorization(path: str | None = None) -> dict[str, str]:

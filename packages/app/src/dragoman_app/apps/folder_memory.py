@@ -66,7 +66,7 @@ def session_turns(store: TreeStore, session: str | None, folder: str) -> list[Tu
     ]
     if len({turn.session for turn in own}) != 1:
         raise CommandFailed(
-            f"{'several sessions are' if own else 'no session is'} remembered as {session!r}",
+            f"{'several sessions match' if own else 'no session matches'} {session!r}",
             "`dragoman sessions` lists them",
         )
     return own
@@ -168,7 +168,7 @@ def read_text(path: Path) -> list[str]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise CommandFailed(f"{path} cannot be read: {error.strerror}", "name a file that is there") from None
+        raise CommandFailed(f"{path} cannot be read: {error.strerror}", "name an existing file") from None
     return (
         [] if b"\0" in data else [line.removesuffix("\n") for line in lines_of(data.decode(errors="replace"))]
     )

@@ -77,7 +77,7 @@ def login_hint(
     names |= dict.fromkeys(name for name in allow if KEY_NAME.fullmatch(name))
     lines += _variables(names, allow=set(allow), agent_variables=set(agent_variables), ours=ours)
     if not lines:
-        return "log in with the agent's own program, or hand it a key with --env NAME; it offers no login"
+        return "log in with the agent's own program, or pass a key with --env NAME; the agent offers no login"
     return "one of these:\n" + "\n".join(f"  {line}" for line in lines)
 
 

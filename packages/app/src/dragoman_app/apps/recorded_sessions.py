@@ -36,8 +36,10 @@ async def find_session(journal: Journal, name: str) -> StreamInfo:
         return infos[0]
     if infos:
         some = ", ".join(info.stream for info in infos[:5])
-        raise SessionMistake(sanitize_line(f"{name!r} may be any of {len(infos)} sessions: {some}"))
-    raise SessionMistake(sanitize_line(f"there is no session {name!r}; `dragoman sessions list` shows all"))
+        raise SessionMistake(
+            sanitize_line(f"{name!r} matches {len(infos)} sessions: {some}. Type more of the id")
+        )
+    raise SessionMistake(sanitize_line(f"no session {name!r}. Try: dragoman sessions list"))
 
 
 async def read_brief(journal: Journal, info: StreamInfo) -> ConversationBrief:

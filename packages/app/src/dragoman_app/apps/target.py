@@ -96,16 +96,19 @@ def find_target(
         if place:
             resolved_agent = AgentAccess(agent=find_agent_in(place, agent_name, maps=maps))
         elif maps:
-            raise UsageMistake("--map is for an agent elsewhere", "say where it lives with --in")
+            raise UsageMistake(
+                "--map needs an agent on another machine",
+                "name the machine with --in, such as --in ssh:build-server",
+            )
         else:
             resolved_agent = find_on_our_path(agent_name) or _ask_login_shell(agent_name)
     except UsageMistake:
         raise
     except LocalMistake as error:
-        raise UsageMistake(str(error), "see `dragoman agents`") from error
+        raise UsageMistake(str(error), "dragoman agents") from error
     for variable in (variables := list(variables)):
         if not variable.partition("=")[0] or "\0" in variable:
-            raise UsageMistake("--env takes NAME or NAME=VALUE", "name a variable")
+            raise UsageMistake("--env needs NAME or NAME=VALUE", "name a variable")
     agent, env = with_environment(resolved_agent, variables)
     return ChosenAgent(agent, env, agent_name, note, dialect or agent.dialect)
 
@@ -148,9 +151,9 @@ def confine(target: ChosenAgent, choice: SandboxChoice, folders: Sequence[str]) 
     if not agent.command or agent.place:
         where = agent.address or agent.place
         raise UsageMistake(
-            f"the sandbox profile {choice} cannot be held for {agent.name} at {where}: we do not start its "
-            "processes, or it has more folders there than one, or folders that are mapped",
-            "leave --sandbox out, or choose an agent of this machine",
+            f"can't use the sandbox profile {choice} for {agent.name} at {where}: Dragoman does not start "
+            f"its processes, or the agent has several or mapped folders there",
+            "remove --sandbox, or choose an agent on this machine",
         )
     entry = well_known_for(agent.name, agent.command, agent.source)
     try:
@@ -167,12 +170,14 @@ def remote_folder(path: str | None, agent: KnownAgent) -> str:
     if path is None and not agent.maps:
         raise UsageMistake(
             f"{agent.place} has other folders than this machine",
-            "say where the agent works there with --cwd, or which folder here is which there with --map",
+            "name the agent's folder on {agent.place} with --cwd, or map a folder with --map HERE=THERE",
         )
     if path is not None and os.path.isabs(path):
         return os.path.normpath(path)
     if not agent.maps:
-        raise UsageMistake(f"{path!r} is no absolute path on {agent.place}", "write it from / on")
+        raise UsageMistake(
+            f"{path!r} is not an absolute path on {agent.place}", "write the whole path, beginning with /"
+        )
     return os.path.abspath(os.path.expanduser(path or "."))
 
 
@@ -187,7 +192,7 @@ def _dial(text: str) -> Transport:
         return remote(address.url, headers=authorization())
     if not isinstance(address, UnixAddress):
         raise UsageMistake(
-            f"{text!r} cannot be reached from here", "give a command, unix:/path, ws://… or http://…"
+            f"can't reach {text!r} from here", "give a command, unix:/path, ws://… or http://…"
         )
     if not hasattr(socket, "AF_UNIX"):
         raise UsageMistake(

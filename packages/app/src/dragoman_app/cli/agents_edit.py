@@ -67,7 +67,7 @@ def run_add(args: argparse.Namespace) -> int:
         maps=tuple(_check_map(text) for text in args.map),
     )
     if name in read_config().agents and not args.replace:
-        raise LocalMistake(f"{path} has an agent {name!r} already; --replace puts the new one in its place")
+        raise LocalMistake(f"{path} already has an agent named {name!r}. Use --replace to overwrite it")
     add_agents([agent], path=path)
     say(f"Added {sanitize_line(name)}: {sanitize_line(display_command(agent))}\nConfiguration: {path}")
     _warn_of_readers(path, [agent])
@@ -78,17 +78,20 @@ def run_remove(args: argparse.Namespace) -> int:
     name, path = args.name, config_path()
     config = read_config()
     if name not in config.agents and any(agent.name == name for agent in BUILT_IN):
-        raise LocalMistake(f"{name} is built in, so there is nothing to remove")
+        raise LocalMistake(f"{name} is built in and can't be removed")
     installed = find_installed(name)
     if name not in config.agents and installed is not None:
         raise LocalMistake(
-            f"{name} is not in {path}, but installed: dragoman agents uninstall {name} removes it"
+            f"{name} is an installed agent, not an entry of {path}. Try: dragoman agents uninstall {name}"
         )
     remove_agent(name, path=path)
     say(f"Removed {sanitize_line(name)} from {path}")
     if installed is not None:
         version = sanitize_line(installed.record.version)
-        say(f"The name is now the installed version {version}; dragoman agents uninstall removes that too.")
+        say(
+            f"The name now starts the installed version {version}. To remove that too: dragoman agents "
+            f"uninstall"
+        )
     if config.default_agent == name:
         say(f"It is still named as default_agent in {path}.", file=sys.stderr)
     return 0
@@ -101,7 +104,8 @@ def run_default(args: argparse.Namespace) -> int:
     agent = find_agent(args.agent)
     if agent.source in (AgentSource.COMMAND, AgentSource.ADDRESS):
         raise LocalMistake(
-            f"{args.agent!r} is no name of an agent; give it one: dragoman agents add NAME COMMAND"
+            f"{args.agent!r} is not the name of an agent. Name the command first: dragoman agents add NAME "
+            f"COMMAND"
         )
     set_default(agent.name, path=config_path())
     say(f"{sanitize_line(agent.name)} is now your default agent.\nConfiguration: {config_path()}")
@@ -159,7 +163,7 @@ def _print_haul(haul: _Haul, source: Path, *, dry_run: bool) -> None:
     for note in haul.notes:
         say(f"  note: {note}")
     if not haul.new_agents and not haul.skipped_agents:
-        print("  it has no agents")
+        print("  the file has no agents")
     if haul.new_agents:
         say("Nothing was written." if dry_run else f"Configuration: {config_path()}")
     if not dry_run:
@@ -188,24 +192,26 @@ def _command(words: Sequence[str]) -> tuple[str, ...]:
     # What argparse leaves when somebody separated the command from the options.
     command = tuple(words[1:] if words[:1] == ["--"] else words)
     if not command or not command[0]:
-        raise LocalMistake("the command is missing: dragoman agents add NAME COMMAND [ARGUMENT ...]")
+        raise LocalMistake("the command is missing. Use: dragoman agents add NAME COMMAND [ARGUMENT ...]")
     return command
 
 
 def _variable(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not VARIABLE.fullmatch(name):
-        raise LocalMistake("--env takes NAME=VALUE; to hand on a variable of ours, use --allow NAME")
+        raise LocalMistake("--env needs NAME=VALUE. To pass a variable of your environment, use --allow NAME")
     return name, value
 
 
 def _check_map(text: str) -> str:
     if not is_map(text):
-        raise LocalMistake(f"--map {text!r} is no pair of folders: give HERE=THERE, THERE with a / in front")
+        raise LocalMistake(
+            f"--map {text!r} is not a pair of folders. Use HERE=THERE, where THERE begins with /"
+        )
     return text
 
 
 def _check_variable(name: str) -> str:
     if not VARIABLE.fullmatch(name):
-        raise LocalMistake("--allow takes the name of a variable, such as OPENAI_API_KEY")
+        raise LocalMistake("--allow needs the name of a variable, such as OPENAI_API_KEY")
     return name

@@ -47,8 +47,9 @@ DONE, FAILED, INTERRUPTED = 0, 1, 130
 
 CHECKED = {
     "list": "Verified: its hash is the one in the list.",
-    "registry": "Not verified: the list has no hash of it. It matches the hash of the registry it came from.",
-    "nothing": "Not verified: nothing says which hash it should have.",
+    "registry": "Not verified: the list has no hash for this version. The archive matches the hash of its "
+    "own registry.",
+    "nothing": "Not verified: no list has a hash for this version.",
 }
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -94,7 +95,9 @@ def _install(args: argparse.Namespace) -> int:
     registry = _registry(args)
     plan = _plan(args.agent, registry, args)
     if args.plan not in (None, plan.identity):
-        raise LocalMistake(f"what would be done to install {plan.name} is no longer that plan; look again")
+        raise LocalMistake(
+            f"the plan for {plan.name} has changed since you saw it. Look at the new plan first"
+        )
     _show_plan(plan, registry)
     if args.dry_run:
         return _print_plans([plan], args)
@@ -150,7 +153,8 @@ def _update_plan(
     if record.is_pinned and not args.agents:
         return (
             None,
-            f"{record.name} stays at {record.version}, which was named; update {record.name} moves it",
+            f"{record.name} stays at {record.version}, the version you chose. To move it: dragoman agents "
+            f"update {record.name}",
         )
     try:
         plan = _plan(record.name, registry, args, kind=record.kind)
@@ -159,7 +163,7 @@ def _update_plan(
             raise
         return None, f"{record.name} stays at {record.version}: {mistake}"
     if plan.version == record.version:
-        return None, f"{record.name} {record.version} is what the list of {registry.made} has"
+        return None, f"{record.name} {record.version} is up to date (list of {registry.made})"
     if not is_newer(plan.version, than=record.version):
         return (
             None,
@@ -176,7 +180,7 @@ def _roll_back(args: argparse.Namespace) -> int:
         return print_json({"schema": 1, "installed": [_describe_result(result)]})
     if before is not None:
         say(f"{result.record.name} is {result.record.version} again, it was {before.version}.")
-        say("The same command goes forward again.")
+        say("Run the same command again to undo this.")
     _warn_of_shadow(result.record.name)
     return DONE
 
@@ -193,7 +197,10 @@ def _uninstall(args: argparse.Namespace) -> int:
         return print_json({"schema": 1, "removed": str(agent.folder), "versions": versions})
     say(f"Uninstalled {sanitize_line(args.agent)}.")
     if args.agent in read_config().agents:
-        say(f"The configuration still names it: dragoman agents remove {sanitize_line(args.agent)}")
+        say(
+            f"The configuration still has this agent. To remove it there: dragoman agents remove "
+            f"{sanitize_line(args.agent)}"
+        )
     return DONE
 
 
@@ -250,7 +257,7 @@ def _show_plan(plan: InstallPlan, registry: AgentRegistry) -> None:
 
 def _trial(tested: date | None) -> str:
     if tested is None:
-        return "this version was not tried with dragoman"
+        return "this version is untested with dragoman"
     return f"this version was tried with dragoman on {tested}"
 
 
@@ -287,7 +294,7 @@ def _print_result(result: InstallResult) -> None:
     say(f"  {CHECKED[record.checked_by]}")
     if record.scripts:
         say(f"  Install scripts were not run: {sanitize_line(', '.join(record.scripts))}.")
-        say("  If it does not start, install it again with --allow-scripts.")
+        say("  If the agent does not start, install it again with --allow-scripts.")
     if result.before is not None:
         say(f"  Back to {result.before.version}: dragoman agents rollback {record.name}")
     say(f"Try it: dragoman doctor {record.name}")
@@ -297,8 +304,8 @@ def _print_result(result: InstallResult) -> None:
 def _warn_of_shadow(name: str) -> None:
     if name in read_config().agents:
         say(
-            f"The configuration has an agent {sanitize_line(name)} of its own, which wins; "
-            f"dragoman agents remove {sanitize_line(name)} takes it out.",
+            f"Your configuration has another agent named {sanitize_line(name)}, which is used instead. To "
+            f"use this one: dragoman agents remove {sanitize_line(name)}",
             file=sys.stderr,
         )
 

@@ -37,7 +37,7 @@ def run_show(args: argparse.Namespace) -> int:
     if args.json:
         return print_json(_describe(registry, age))
     for entry in sorted(registry.entries.values(), key=lambda entry: entry.agent_name):
-        ways = ", ".join(entry.kinds()) or "nothing for this system"
+        ways = ", ".join(entry.kinds()) or "not available for this system"
         trial = f"tried {entry.tested}" if entry.tested else "not tried"
         head = f"{entry.agent_name:<20} {entry.version:<14} {ways:<12} {trial:<17}"
         line = f"{head} {entry.license:<14} {entry.name}"

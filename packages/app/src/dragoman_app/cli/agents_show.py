@@ -35,9 +35,14 @@ def run_list(args: argparse.Namespace) -> int:
         print("\nNot installed:")
         _print_table([(entry.name, entry.title, install_hint(entry)) for entry in missing])
     elif missing:
-        say(f"\nNot installed: {', '.join(entry.name for entry in missing)} (list --all says how).")
+        say(
+            f"\nNot installed: {', '.join(entry.name for entry in missing)} (to install: dragoman agents "
+            f"list --all)."
+        )
     if held := [agent.name for agent in agents if _tried_version(agent)]:
-        say(f"\nWork behind a wall: {sanitize_line(', '.join(held))} (`dragoman run --sandbox workspace`).")
+        say(
+            f"\nTested in the sandbox: {sanitize_line(', '.join(held))} (`dragoman run --sandbox workspace`)."
+        )
     if config.default_agent is not None:
         say(f"\nDefault: {sanitize_line(config.default_agent)}")
     there = "" if Path(config.path).exists() else " (not there yet)"

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
             attestation = asyncio.run(_attest(store, folder, base, commit, added, args))
     except (GitFailed, GitTimeout) as error:
         raise CommandFailed(
-            f"git can't tell about {args.ref} in {folder}: {str(error) or 'it did not answer'}",
+            f"git can't read {args.ref} in {folder}: {str(error) or 'git did not answer'}",
             "name a commit, or a range such as main..HEAD",
         ) from None
     if args.write:

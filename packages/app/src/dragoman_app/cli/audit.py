@@ -15,8 +15,8 @@ from dragoman_local.workspace.policy.audit import AuditReport, verify_audit_log
 from dragoman_local.workspace.policy.policy_paths import policy_paths
 
 LIMIT = """\
-  Whoever may write the log and its head can write a new end for both, and no chain shows that.
-  Keep the digest of the last line elsewhere, and compare it later:"""
+  A person who can write both the log and its head could still replace the end of both.
+  To notice that, keep the digest of the last line elsewhere and compare it later:"""
 
 
 def run_verify(args: argparse.Namespace) -> int:
@@ -24,8 +24,10 @@ def run_verify(args: argparse.Namespace) -> int:
     try:
         report = verify_audit_log(path)
     except OSError as error:
-        what = f"{sanitize_line(path)} cannot be read: {error.strerror or error}"
-        raise CommandFailed(what, "dragoman where, which names your log") from error
+        what = f"can't read the audit log {sanitize_line(path)}: {error.strerror or error}"
+        raise CommandFailed(
+            what, "check the path with `dragoman where`. A log exists only after the first decision"
+        ) from error
     if args.json:
         say_json(msgspec.to_builtins(report))
     else:
@@ -37,7 +39,7 @@ def _print(report: AuditReport) -> None:
     if report.broken:
         say(f"broken: {sanitize_line(report.broken)}")
     else:
-        say(f"whole: {report.chained} of {report.lines} lines are chained, each to the one before it")
+        say(f"complete: {report.chained} of {report.lines} lines are linked, each to the line before it")
     for note in report.notes:
         say(f"  {note}")
     if report.chained and not report.broken:

@@ -66,7 +66,7 @@ def run_why(args: argparse.Namespace) -> int:
     """Tell the story of one line; returns the exit status."""
     memory, _, lines, _ = _lines(args)
     if len(lines) != 1:
-        raise UsageMistake("one line is asked for", "write FILE:LINE, such as src/app.py:12")
+        raise UsageMistake("this needs one line", "write FILE:LINE, such as src/app.py:12")
     line = lines[0]
     story = LineStory(line=line)
     turn = next(
@@ -104,7 +104,7 @@ def _asked(args: argparse.Namespace) -> tuple[str, int, int | None]:
         return file, 1, None
     first, _, last = spec.partition(",")
     if not first.isdigit() or not int(first) or (last and not (last.isdigit() and int(last) >= int(first))):
-        raise UsageMistake(f"{spec!r} are no lines", "write --lines 3 or --lines 3,9")
+        raise UsageMistake(f"{spec!r} is not a range of lines", "use --lines 3 or --lines 3,9")
     return file, int(first), int(last or first)
 
 

@@ -29,7 +29,7 @@ from dragoman_check.trace.chaos.relay import Chaos
 
 
 def run(args: argparse.Namespace) -> int:
-    not_script = ErrorStatus(msgspec.MsgspecError, status=MISTAKEN, before=f"{args.script} is no script: ")
+    not_script = ErrorStatus(msgspec.MsgspecError, status=MISTAKEN, before=f"{args.script} is not a script: ")
     with ErrorStatus(OSError, status=MISTAKEN), not_script:
         faults = read_script(Path(args.script).read_bytes()) if args.script else []
     if args.shrink:
@@ -80,7 +80,7 @@ async def _shrink(args: argparse.Namespace, faults: list[ChaosFault]) -> int:
 
     if not await fails(faults):
         shortest.unlink(missing_ok=True)
-        raise CommandFailed("the test does not fail under this script")
+        raise CommandFailed("the test passes with this script, so there is nothing to shrink")
     remaining = await shrink(faults, fails)
     shortest.write_bytes(write_script(remaining))
     say(f"{shortest}: {len(remaining)} of {len(faults)} faults, after {runs} runs")

@@ -79,7 +79,10 @@ def _has_answered_wrongly(examination: Examination) -> bool:
 
 def _settings(args: argparse.Namespace) -> ExaminationSettings:
     if not args.command:
-        raise LocalMistake("name the agent's command after --")
+        raise LocalMistake(
+            "the agent's command is missing. Put it after --, for example: dragoman check "
+            "agent -- my-agent --acp"
+        )
     check_scenes(args.scene or ())
     return ExaminationSettings(
         command=interpreted_command(args.command, args.dialect),
@@ -110,7 +113,7 @@ def check_scenes(names: Sequence[str]) -> None:
     scene_names = [scene.name for scene in SCENES]
     for name in names:
         if name not in scene_names:
-            raise LocalMistake(f"no scene is called {name!r}; there are {', '.join(scene_names)}")
+            raise LocalMistake(f"unknown scene {name!r}. Choose from {', '.join(scene_names)}")
 
 
 def interpreted_command(command: list[str], dialect: str) -> list[str]:
@@ -137,7 +140,7 @@ def _check_folder(path: str | None) -> None:
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise LocalMistake(f"{path} is not empty: name a new folder for the recordings")
+        raise LocalMistake(f"{path} is not empty. Choose a new folder for the recordings")
 
 
 def _save(folder: Path, examination: Examination, title: str) -> list[str]:
@@ -157,4 +160,4 @@ def _why_blocked(examination: Examination) -> str:
         return ""
     ids = [str(method.get("id")) for method in examination.profile.login_methods if isinstance(method, dict)]
     offer = f"; it offers {', '.join(ids)}" if ids else ""
-    return f"the agent answers {blocked_method} with -32000: it wants a login first{offer}"
+    return f"the agent answers {blocked_method} with -32000: log in first{offer}"

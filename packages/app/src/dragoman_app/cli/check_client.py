@@ -43,11 +43,11 @@ def _look_over(args: argparse.Namespace) -> None:
     """Raises `LocalMistake` for what makes no sense, before anything is started."""
     unknown = [name for name in args.profile if name not in PROFILES]
     if unknown:
-        raise LocalMistake(f"no profile is called {unknown[0]!r}; there are {', '.join(PROFILES)}")
+        raise LocalMistake(f"unknown profile {unknown[0]!r}. Choose from {', '.join(PROFILES)}")
     if args.command:
         fill_command(args.command, [])
     if args.save and Path(args.save).is_dir() and any(Path(args.save).glob("*.ndjson")):
-        raise LocalMistake(f"{args.save} has recordings already; name a folder that is empty or not there")
+        raise LocalMistake(f"{args.save} already has recordings. Choose an empty or new folder")
 
 
 # A client that we start.
@@ -103,7 +103,7 @@ def _complaints(args: argparse.Namespace, folder: Path, profile: str, run: Clien
         complaints.append(f"with the part {profile!r} the client did not end within {args.deadline:g} s")
     if not _paths(folder, profile):
         last = (run.complaints or run.output).strip().splitlines()[-1:]
-        why = f"; its last words: {last[0]}" if last else ""
+        why = f"; its last output: {last[0]}" if last else ""
         complaints.append(f"with the part {profile!r} the client did not start the stand-in{why}")
     return complaints
 
@@ -148,7 +148,7 @@ def _finish(
     if not interruption.reason and not any(Conversation(recording).initialize for recording in recordings):
         for complaint in complaints:
             tell_person("check client", complaint)
-        raise CommandFailed("no client has introduced itself to the stand-in", status=UNEXAMINED)
+        raise CommandFailed("no client connected to the stand-in", status=UNEXAMINED)
     title = " ".join(args.command) or "a client"
     names = [path.stem if not args.save else str(path) for path in paths]
     return wishes.finish(

@@ -35,7 +35,7 @@ def _endpoint(args: argparse.Namespace) -> EndpointSettings:
     for header in args.header:
         name, colon, value = header.partition(":")
         if not colon or not name.strip():
-            raise ValueError(f"{header!r} is no header: NAME:VALUE")
+            raise ValueError(f"{header!r} is not a header. Use NAME:VALUE")
         headers[name.strip()] = value.strip()
     wishes = {"prompt": args.prompt} if args.prompt else {}
     return EndpointSettings(

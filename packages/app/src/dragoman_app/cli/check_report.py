@@ -176,10 +176,12 @@ def _outputs(formats: Sequence[str]) -> list[tuple[str, Path | None]]:
     for wish in formats or ["text"]:
         name, _, file = wish.partition("=")
         if name not in FORMAT_NAMES:
-            raise LocalMistake(f"no format is called {name!r}; there are {', '.join(FORMAT_NAMES)}")
+            raise LocalMistake(f"unknown format {name!r}. Choose from {', '.join(FORMAT_NAMES)}")
         outputs.append((name, Path(file) if file else None))
     if sum(path is None for _, path in outputs) > 1:
-        raise LocalMistake("only one format can go to standard output: name files for the others")
+        raise LocalMistake(
+            "only one format can go to standard output. Write the others to files: --format junit=FILE"
+        )
     return outputs
 
 

@@ -81,7 +81,7 @@ def run_explain(args: argparse.Namespace) -> int:
     for number, name in enumerate(args.requirement):
         requirement = requirements().get(name.upper())
         if requirement is None:
-            raise LocalMistake(f"no requirement is called {name!r}")
+            raise LocalMistake(f"unknown requirement {name!r}")
         say("\n" * bool(number), end="")
         _explain_one(requirement)
     return 0

@@ -22,7 +22,7 @@ LARGEST = 1 << 40
 
 def run(args: argparse.Namespace) -> int:
     if args.profile not in PROFILES:
-        raise LocalMistake(f"no profile is called {args.profile!r}")
+        raise LocalMistake(f"unknown profile {args.profile!r}")
     with ErrorStatus(OSError, status=MISTAKEN, act="write"):
         recorder = recorder_for(Path(args.record))
     try:

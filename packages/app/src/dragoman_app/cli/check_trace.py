@@ -16,7 +16,7 @@ def run(args: argparse.Namespace) -> int:
     with ErrorStatus(OSError, status=MISTAKEN):
         wishes = Wishes(args)
         for path in args.recordings:
-            with ErrorStatus(BadTranscript, status=MISTAKEN, before=f"{path} is no recording: "):
+            with ErrorStatus(BadTranscript, status=MISTAKEN, before=f"{path} is not a recording: "):
                 recordings.append(read_recording(path))
         lines = [frame_lines(path) for path in args.recordings]
     sides: tuple[Side, ...] = ("agent", "client") if args.side == "both" else (args.side,)

@@ -42,7 +42,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _settings(args: argparse.Namespace, command: Sequence[str]) -> ExaminationSettings:
     if not args.command:
-        raise LocalMistake("name the agent's command after --")
+        raise LocalMistake(
+            "the agent's command is missing. Put it after --, for example: dragoman check "
+            "agent -- my-agent --acp"
+        )
     check_scenes(args.scene or ())
     return ExaminationSettings(
         command=command,

@@ -44,19 +44,19 @@ class CommandRow(NamedTuple):
 
 EXAMPLES = """examples:
   dragoman run "Explain this folder" --agent claude  one turn with any agent
-  dragoman agent echo               an agent on stdin and stdout that says what it was told
-  dragoman agent script hello.script  an agent that does what a script says
+  dragoman agent echo               an agent on stdin and stdout that repeats what you say
+  dragoman agent script hello.script  an agent that follows a script
   dragoman agent --help             all agents
 
-Give an editor the command of an agent, and it is there.
+To use an agent in your editor, paste its command into the editor's agent settings.
 """
 
 COMMANDS: tuple[CommandRow, ...] = (
     CommandRow(
         name="run",
         group="talk to agents",
-        help="one turn with any agent; the exit status tells how it ended",
-        description="Start an agent, give it a task, and always learn how it ended and what it changed.",
+        help="give any agent one task; the exit status tells how it ended",
+        description="Start an agent and give it one task. You always see how it ended and what it changed.",
         run="dragoman_app.cli.traced_run:run",
         starts_early=True,
         options="apps",
@@ -67,10 +67,10 @@ examples:
   git diff | dragoman run "Review this:" - --format quiet > review.md
   dragoman run --format json "/plan"         one event a line; see `dragoman help run`
   dragoman run --continue "And now the tests"
-  dragoman run --agent claude --continue-with codex "Fix the tests"   codex goes on if claude cannot
+  dragoman run --agent claude --continue-with codex "Fix the tests"   codex takes over if claude fails
 
-The prompt is made of the words, of --prompt-file and of standard input, in this order. Standard input is read
-when there is nothing else, or when a word is `-`.
+The prompt joins the words, --prompt-file and standard input, in this order. Dragoman reads standard input
+only if you give no other prompt, or if a word is `-`.
 
 exit status:
 """,
@@ -85,10 +85,10 @@ exit status:
         examples="""\
 examples:
   dragoman chat                                choose an agent and a folder
-  dragoman chat --agent review                 talk to one at once, here
+  dragoman chat --agent review                 start with this agent, in this folder
   dragoman chat --agent "my-agent --acp" --cwd ~/project
-  dragoman chat --agent claude --continue      go on with the last session of this folder
-  dragoman chat --resume 20260102-0304         go on with this one (see `dragoman sessions`)
+  dragoman chat --agent claude --continue      continue the last session of this folder
+  dragoman chat --resume 20260102-0304         continue this session (see `dragoman sessions`)
   DRAGOMAN_TOKEN=… dragoman chat --hub ws://127.0.0.1:8765/acp
   DRAGOMAN_TOKEN=… dragoman chat --hub ws://127.0.0.1:8765/acp --board
   dragoman chat --theme light
@@ -98,8 +98,8 @@ F1 shows the keys, `dragoman help chat` describes everything.
 exit status:
     0  you left
     1  Dragoman itself failed; see standard error
-    2  the command line makes no sense, or this is no terminal
-  129  the terminal is gone (SIGHUP); 130, 131 and 143 are SIGINT, SIGQUIT and SIGTERM
+    2  the command line is invalid, or there is no terminal
+  129  the terminal was closed (SIGHUP); 130, 131 and 143 are SIGINT, SIGQUIT and SIGTERM
 """,
     ),
     CommandRow(
@@ -113,13 +113,13 @@ exit status:
 examples:
   dragoman sessions                            the latest sessions
   dragoman sessions show last                  the conversation as text
-  dragoman sessions search needle haystack     sessions in which both words were said
+  dragoman sessions search needle haystack     sessions that contain both words
   dragoman sessions export 20260102-0304 a.ndjson
   dragoman sessions import a.ndjson
   dragoman sessions handover last --agent codex --prompt "Now the tests"
   dragoman sessions forget 20260102-030405-1a2b3c4d
 
-An ID may be shortened as long as it is clear; `last` is the latest session, and the agent's own id will do.
+You can shorten an ID to its first characters. `last` is the latest session. The agent's own id works too.
 `dragoman help journal` describes what is stored, and the format of transcripts.
 """,
     ),
@@ -137,7 +137,7 @@ An ID may be shortened as long as it is clear; `last` is the latest session, and
     ),
     CommandRow(
         name="sessions search",
-        help="passages that have all these words",
+        help="find passages that contain all these words",
         run="dragoman_app.cli.sessions:run",
         options="recordings",
     ),
@@ -155,44 +155,45 @@ An ID may be shortened as long as it is clear; `last` is the latest session, and
     ),
     CommandRow(
         name="sessions handover",
-        help="let another agent go on with a session",
-        description="Let another agent go on with a session: it gets a brief of what was said and done.",
+        help="let another agent continue a session",
+        description="Let another agent continue a session. The agent gets a brief of what was said and done.",
         run="dragoman_app.cli.sessions_handover:run",
         options="recordings",
         examples="""\
 examples:
   dragoman sessions handover last --agent codex --prompt "Now the tests"
-  dragoman sessions handover 20260102-0304 --brief       what another agent would be told
-  dragoman sessions handover SESSION --agent codex --hub  a session of this user's hub
+  dragoman sessions handover 20260102-0304 --brief       show the brief that another agent would get
+  dragoman sessions handover SESSION --agent codex --hub  a session of your hub
 
-A recorded session goes on as `dragoman run --session ID --continue-with AGENT`, in the folder of the session,
-with its exit status. At a hub, the new session's id is printed; without --prompt it waits for one.
-`dragoman help handover` says what is handed over, and what is lost.
+A recorded session continues as `dragoman run --session ID --continue-with AGENT`, in the folder of the
+session, with its exit status. At a hub, this command prints the id of the new session, which waits for a
+prompt if you give none. `dragoman help handover` describes what is handed over, and what is lost.
 """,
     ),
     CommandRow(
         name="sessions forget",
-        help="erase sessions with everything that is kept of them",
-        description="Erase sessions with everything that is kept of them, from the disk too.",
+        help="erase sessions with all their data",
+        description="Erase sessions with all their data, from the disk too.",
         run="dragoman_app.cli.sessions_forget:run",
         options="recordings",
         examples="""\
 examples:
-  dragoman sessions forget last                          the latest session; you are asked first
-  dragoman sessions forget --older-than 30d --dry-run    shows what would be erased
+  dragoman sessions forget last                          the latest session; asks you first
+  dragoman sessions forget --older-than 30d --dry-run    show what would be erased
   dragoman sessions forget --agent codex --yes           all sessions with this agent, without a question
-  dragoman sessions forget SESSION --hub                 a session of this user's hub
+  dragoman sessions forget SESSION --hub                 a session of your hub
 
-Erased are the frames, the index of words, originals, snapshots, child sessions, and what the agents that come
-with Dragoman remember of the session. A session that is open, or has a turn running, is kept. The audit log,
-files of other agents, your exports and your backups stay: `dragoman help retention` says why and where.
+This erases the messages, the search index, originals, snapshots, child sessions, and what the built-in
+agents remember of the session. It keeps a session that is open or has a running turn. It does not touch the
+audit log, files of other agents, your exports and your backups: `dragoman help retention` says why and
+where they are.
 
-exit status: 0 all are erased · 1 some are kept, and the text says why · 2 wrong command line · 9 no hub
+exit status: 0 all erased · 1 some were kept, and the text says why · 2 invalid command line · 9 no hub
 """,
     ),
     CommandRow(
         name="sessions repair",
-        help="save what can be read of a damaged history; the damaged file is kept",
+        help="save the readable part of a damaged history; keeps the damaged file",
         run="dragoman_app.cli.sessions:run",
         options="recordings",
     ),
@@ -200,7 +201,7 @@ exit status: 0 all are erased · 1 some are kept, and the text says why · 2 wro
         name="blame",
         group="talk to agents",
         help="who wrote each line of a file, and after which prompt",
-        description="Say of each line of a file in which turn it was written, after which prompt, by whom.",
+        description="Show for each line of a file who wrote it, in which turn, and after which prompt.",
         run="dragoman_app.cli.blame:run",
         options="recordings",
         examples="""\
@@ -210,10 +211,10 @@ examples:
   dragoman blame src/app.py --json             with prompts, tool calls and approvals
   dragoman blame src/app.py --format agent-trace    the open Agent Trace record, version 0.1
 
-A line that was only moved or formatted stays its author's. What nobody saw being written is `unknown`.
-`dragoman help memory` says how this is known, and what is kept.
+A line that was only moved or formatted keeps its author. A line that Dragoman did not see being written is
+`unknown`. `dragoman help memory` explains how Dragoman knows this, and what it keeps.
 
-exit status: 0 answered · 1 nothing is known of the file · 2 wrong command line
+exit status: 0 shown · 1 Dragoman knows nothing about the file · 2 invalid command line
 """,
     ),
     CommandRow(
@@ -230,89 +231,91 @@ examples:
     CommandRow(
         name="rewind",
         group="talk to agents",
-        help="put the files of a folder back to how they were before a turn",
-        description="Put the files of a folder back to how they were before a turn. Shows what changes.",
+        help="put the files of a folder back to their state before a turn",
+        description="Put the files of a folder back to their state before a turn. Shows what changes.",
         run="dragoman_app.cli.rewind:run",
         options="recordings",
         examples="""\
 examples:
-  dragoman rewind --to 3 --dry-run             what would change, if turn 3 and all after it had not been
-  dragoman rewind --to 3                       put the files back to how they were before turn 3
-  dragoman rewind SESSION --to 1               before the first turn of that session
-  dragoman rewind --undo                       take the last rewind in this folder back
+  dragoman rewind --to 3 --dry-run             show what would change without turn 3 and later turns
+  dragoman rewind --to 3                       put the files back to their state before turn 3
+  dragoman rewind SESSION --to 1               back to before the first turn of that session
+  dragoman rewind --undo                       undo the last rewind in this folder
 
-Turns are counted from 1, as `dragoman blame` counts them: `--to 3` is the state before turn 3, which is what
-turn 2 and you had left. Files that a person changed since are not put back without --force. Secret and
-ignored files stay as they are. Neither the index nor a branch of git is touched.
+Turns are counted from 1, as in `dragoman blame`: `--to 3` is the state just before turn 3. Files that a
+person changed since then are put back only with --force. Secret and ignored files stay as they are, and so
+do the index and the branches of git.
 
-exit status: 0 done, or shown · 1 refused, or not all could be put back · 2 wrong command line
+exit status: 0 done, or shown · 1 refused, or some files could not be put back · 2 invalid command line
 """,
     ),
     CommandRow(
         name="fork",
         group="talk to agents",
-        help="go on from any turn, in a git worktree of its own",
-        description="Go on from any turn of a session in a folder of its own, with any agent.",
+        help="continue from any turn, in a new git worktree",
+        description="Continue from any turn of a session, in a new folder, with any agent.",
         run="dragoman_app.cli.fork:run",
         options="recordings",
         examples="""\
 examples:
   dragoman fork                                the last session here, after its last turn
-  dragoman fork --turn 2 --agent codex         as after turn 2, for another agent
+  dragoman fork --turn 2 --agent codex         the state after turn 2, with another agent
   dragoman fork SESSION --turn 2 --worktree ../try-again --prompt "Try it without a cache"
-  dragoman fork --turn 2 --dry-run             shows where, and which files would be left out
+  dragoman fork --turn 2 --dry-run             show the new folder, and which files would be left out
 
-The files are as they were after that turn, in a new git worktree on a new branch, or outside git in a new
-folder. Your checkout, your index and your other branches stay as they are. If the agent can fork its session
-and the turn is the last one, the agent does so. Otherwise the next prompt brings a brief of what was said.
+The fork has the files as they were after that turn, in a new git worktree on a new branch, or without git
+in a new folder. Your checkout, your index and your other branches stay as they are. If the agent can fork
+its session and the turn is the last one, the agent does so. Otherwise the next prompt brings a brief of
+what was said.
 
-exit status: 0 made, or shown · 1 refused, and nothing was made · 2 wrong command line · with --prompt, that
-of `dragoman run`
+exit status: 0 made, or shown · 1 refused, and nothing was made · 2 invalid command line · with --prompt, the
+status of `dragoman run`
 """,
     ),
     CommandRow(
         name="attest",
         group="talk to agents",
         help="who wrote the lines that a commit adds: agents, commands or people",
-        description="Say who wrote the lines that commits add, in which turns, and what was checked there.",
+        description="Show who wrote the lines that commits add, in which turns, and which tests ran there.",
         run="dragoman_app.cli.attest:run",
         options="recordings",
         examples="""\
 examples:
   dragoman attest                              the last commit
-  dragoman attest main..HEAD --format json     all that a branch adds, for programs
+  dragoman attest main..HEAD --format json     everything that a branch adds, for programs
   dragoman attest --format trailer             lines for a commit message
-  dragoman attest HEAD~1 --format note --write    keep it in git, as a note of that commit
+  dragoman attest HEAD~1 --format note --write    store the result in git, as a note of that commit
 
-Told are the share of agents, commands, people and unknown lines; sessions, turns and models; how many
-approvals people gave; tests and reviews that ran. Prompts are told with --prompts alone.
+You see how many lines came from agents, commands, people and unknown authors; the sessions, turns and models;
+how many approvals people gave; and which tests and reviews ran. Prompts are included only with --prompts.
 
-exit status: 0 told · 1 nothing is known, or no such commit · 2 wrong command line
+exit status: 0 shown · 1 Dragoman knows nothing, or there is no such commit · 2 invalid command line
 """,
     ),
     CommandRow(
         name="inbox",
         group="talk to agents",
-        help="what agents at a hub are waiting for",
-        description="What agents at a hub are waiting for, and answers to it.",
+        help="show and answer the questions of agents at a hub",
+        description="Show and answer the questions that agents at a hub are waiting on.",
         run="dragoman_app.cli.inbox:run",
         options="hub",
         examples="""\
 examples:
-  dragoman inbox                          what is waiting, oldest first; asks for answers in a terminal
-  dragoman inbox --list                   only shows it
+  dragoman inbox                          open questions, oldest first; you can answer in the terminal
+  dragoman inbox --list                   only show the questions
   dragoman inbox --json                   the same as one JSON object
-  dragoman inbox --answer 3f0c:17 allow   answers one, by the name that the list shows
+  dragoman inbox --answer 3f0c:17 allow   answer one question, by the name in the list
 
-The hub is this user's own, or the one at --hub URL. The token is read from DRAGOMAN_TOKEN or --token-file,
-and needs the scopes observe and approve. An answer is the id of an option, its number, or the beginning of
-its kind: allow, reject. The first answer counts, from wherever it comes.
+This uses your own hub, or the hub at --hub URL. The token comes from DRAGOMAN_TOKEN or --token-file, and
+needs
+the scopes observe and approve. An answer is the id of an option, its number, or the beginning of its kind:
+allow, reject. The first answer counts, no matter where it was given.
 
 exit status:
-    0  nothing is waiting any more, or it was shown
-    1  the hub did not want to, or somebody else answered first
-    2  the command line makes no sense
-    9  the hub cannot be reached
+    0  no open questions are left, or the list was shown
+    1  the hub refused, or somebody else answered first
+    2  the command line is invalid
+    9  the hub could not be reached
 """,
     ),
     CommandRow(
@@ -325,29 +328,29 @@ examples:
   dragoman agent echo
   dragoman agent script hello.script
 
-An agent speaks the Agent Client Protocol on stdin and stdout, one JSON text a line, until its input ends.
-Started by hand it seems to do nothing: it waits for a client.
+An agent speaks the Agent Client Protocol on stdin and stdout, one JSON text per line, until its input ends.
+If you start an agent by hand, it shows nothing: it waits for a client.
 """,
     ),
     CommandRow(
         name="agent echo",
-        help="says what it was told; its slash commands do all that an agent can do",
+        help="repeats what you say; its slash commands show everything an agent can do",
         run="dragoman_app.cli.agent_echo:run",
         claims_stdio=True,
     ),
     CommandRow(
         name="agent review",
-        help="reviews code, offline, and fixes what you let it fix",
+        help="reviews code offline, and fixes the findings you choose",
         description="A reviewer on stdin and stdout, for any editor.",
         run="dragoman_app.cli.agent_review:run",
         options="agents",
         claims_stdio=True,
         examples="""\
-It reviews offline, with rules of its own, with ruff and ast-grep, and with oxlint where that is
-installed; `dragoman help review-agent` says what you can ask it.
-With a model (--model, or DRAGOMAN_MODEL and the variables of dragoman agent code) it reads files and looks
-for bugs itself, within a budget; each bug that it reports is looked at a second time before it is told.
-Secrets are masked in everything that is sent to it.
+The reviewer works offline, with its own rules, with ruff and ast-grep, and with oxlint if that is
+installed. `dragoman help review-agent` describes what you can ask. With a model (--model, or DRAGOMAN_MODEL
+and the variables of dragoman agent code) the reviewer also reads files and looks for bugs, within a budget.
+It checks each bug a second time before it reports the bug. Secrets are masked in everything that the model
+gets.
 
 examples:
   dragoman agent review
@@ -374,7 +377,7 @@ examples:
     ),
     CommandRow(
         name="agent script",
-        help="does what a script says, also what no agent should do",
+        help="follows a script, also into behaviour that breaks the protocol",
         run="dragoman_app.cli.agent_script:run",
         options="agents",
         claims_stdio=True,
@@ -393,7 +396,7 @@ examples:
   dragoman new client asker --into ~/asker
   dragoman new proxy house-rules
 
-exit status: 0 it is made, 1 it could not be written, 2 the name or the folder will not do
+exit status: 0 made · 1 could not be written · 2 the name or the folder is not allowed
 """,
     ),
     CommandRow(
@@ -405,24 +408,24 @@ exit status: 0 it is made, 1 it could not be written, 2 the name or the folder w
         metavar="ACTION",
         examples="""\
 examples:
-  dragoman agents                              what is known here
-  dragoman agents list --all                   also what is not installed, and how to install it
-  dragoman agents show claude                  where its command is, what it gets
-  dragoman agents import zed --dry-run         what Zed's settings would bring
-  dragoman agents add mine my-agent --acp      a name for a command
-  dragoman agents default mine                 it answers when you name no agent
+  dragoman agents                              agents that you can start here
+  dragoman agents list --all                   also agents to install, and how
+  dragoman agents show claude                  its command and its variables
+  dragoman agents import zed --dry-run         show which agents Zed's settings have
+  dragoman agents add mine my-agent --acp      give a command a name
+  dragoman agents default mine                 use this agent when you name none
   dragoman agents remove mine
-  dragoman agents install claude --dry-run     what would be run to install it
+  dragoman agents install claude --dry-run     show what the installation would run
   dragoman agents install codex@2.5.0 --yes    this version, without a question
-  dragoman agents update                       what is installed, to the versions of the list
-  dragoman agents rollback codex               the version before
-  dragoman agents registry                     what can be installed
-  dragoman agents login mine                   its ways to log in; the only one is taken
-  dragoman agents login mine METHOD            log in by this one
-  dragoman agents logout mine                  it forgets who is logged in, if it can
+  dragoman agents update                       update installed agents to the versions of the list
+  dragoman agents rollback codex               go back to the version before
+  dragoman agents registry                     agents that you can install
+  dragoman agents login mine                   log in, or show the ways to log in
+  dragoman agents login mine METHOD            log in with this method
+  dragoman agents logout mine                  log out, if the agent supports this
 
-Names are for `dragoman run --agent NAME` and `dragoman doctor NAME`. `dragoman help known-agents` describes
-the file that they are kept in.
+Use the names in `dragoman run --agent NAME` and `dragoman doctor NAME`. `dragoman help known-agents`
+describes the file that stores them.
 """,
     ),
     CommandRow(
@@ -439,14 +442,14 @@ the file that they are kept in.
     ),
     CommandRow(
         name="agents import",
-        help="take over agents from the configuration of another product",
+        help="import agents from the settings of another program",
         run="dragoman_app.cli.agents_edit:run_import",
         options="agents",
     ),
     CommandRow(
         name="agents add",
         help="give a command a name",
-        description="Give a command a name. Options stand before the name: what follows is the command.",
+        description="Give a command a name. Put options before the name: the words after it are the command.",
         run="dragoman_app.cli.agents_edit:run_add",
         options="agents",
     ),
@@ -458,15 +461,16 @@ the file that they are kept in.
     ),
     CommandRow(
         name="agents default",
-        help="choose the agent that answers when you name none",
+        help="choose the agent for when you name none",
         run="dragoman_app.cli.agents_edit:run_default",
         options="agents",
     ),
     CommandRow(
         name="agents install",
-        help="install an agent into a folder of ours, pinned and checked by hash",
-        description="Install an agent into a folder of ours. What will be run is shown first, and asked "
-        "about on a terminal. A failure leaves what was there.",
+        help="install an agent: a fixed version, checked by its hash",
+        description="Install an agent into Dragoman's own folder. Shows first what it will run, and asks "
+        "you. "
+        "If the installation fails, the version you had stays.",
         run="dragoman_app.cli.agents_install:run_install",
         options="agents",
         examples="""\
@@ -476,37 +480,37 @@ examples:
   dragoman agents install opencode --allow-scripts
   dragoman agents install mine --from agent.json --dry-run --json
 
-exit status: 0 installed, 1 it could not be installed and nothing has changed, 2 refused or not confirmed
+exit status: 0 installed · 1 failed, and nothing has changed · 2 refused or not confirmed
 """,
     ),
     CommandRow(
         name="agents update",
-        help="update what was installed, and say what changed",
+        help="update installed agents, and show what changed",
         run="dragoman_app.cli.agents_install:run_update",
         options="agents",
     ),
     CommandRow(
         name="agents rollback",
-        help="use the version before the present one again",
+        help="go back to the version before",
         run="dragoman_app.cli.agents_install:run_rollback",
         options="agents",
     ),
     CommandRow(
         name="agents uninstall",
-        help="remove an agent that was installed, with all its versions",
+        help="remove an installed agent with all its versions",
         run="dragoman_app.cli.agents_install:run_uninstall",
         options="agents",
     ),
     CommandRow(
         name="agents registry",
-        help="the agents that can be installed, and how old that list is",
+        help="the agents that you can install, and the age of this list",
         run="dragoman_app.cli.agents_registry:run_show",
         options="agents",
         metavar="ACTION",
     ),
     CommandRow(
         name="agents registry refresh",
-        help="take a newer list, from a file or an address",
+        help="get a newer list from a file or an address",
         run="dragoman_app.cli.agents_registry:run_refresh",
         options="agents",
     ),
@@ -519,13 +523,13 @@ exit status: 0 installed, 1 it could not be installed and nothing has changed, 2
     CommandRow(
         name="agents login",
         help="log in to an agent",
-        description="Log in to an agent by one of the ways that it offers; without METHOD they are shown.",
+        description="Log in to an agent with one of its methods. Without METHOD, show the methods.",
         run="dragoman_app.cli.agents_login:run_login",
         options="agents",
     ),
     CommandRow(
         name="agents logout",
-        help="let an agent forget who is logged in",
+        help="log out of an agent",
         run="dragoman_app.cli.agents_login:run_logout",
         options="agents",
     ),
@@ -541,38 +545,38 @@ examples:
   dragoman doctor 'my-agent --acp' --timeout 10
   dragoman doctor --json -- my-agent --acp
 
-The agent is started and asked for one session, in this folder or in --cwd; it gets no prompt.
+This starts the agent and opens one session, in this folder or in --cwd. It sends no prompt.
 
 exit status:
-    0  it works, perhaps with warnings
-    2  the command line makes no sense, or there is no such agent
-    8  it wants a login
-    9  it ended before it had answered
-   10  it broke the protocol
-   11  it answered with an error
-  124  it did not answer in time
-  127  it could not be started
+    0  the agent works, perhaps with warnings
+    2  the command line is invalid, or there is no such agent
+    8  the agent needs a login
+    9  the agent ended before it answered
+   10  the agent broke the protocol
+   11  the agent answered with an error
+  124  the agent did not answer in time
+  127  the agent could not be started
 """,
     ),
     CommandRow(
         name="policy",
         group="agents and what they may do",
-        help="explain, list and try what agents may do",
+        help="list, explain and test the rules for agents",
         metavar="ACTION",
         examples="""\
 examples:
   dragoman policy explain --command "git push"         which rule decides this, and why
   dragoman policy explain --tool edit --path src/x.py
   dragoman policy explain --request request.json       the params of session/request_permission
-  dragoman policy allow --agent claude --command make  what a run was refused, for this folder
-  dragoman policy list                                 every rule that holds here, in order
-  dragoman policy forget 7                             take back an answer that was given for good
-  dragoman policy test --history --since 30d           what the rules say of all that agents did
+  dragoman policy allow --agent claude --command make  always allow this command in this folder
+  dragoman policy list                                 all rules for this folder, in order
+  dragoman policy forget 7                             delete the remembered answer in line 7
+  dragoman policy test --history --since 30d           check your rules against what agents did
   dragoman policy test --history --policy new.toml     the same with another file before yours
   dragoman policy suggest                              rules that would have saved you questions
-  dragoman policy learn last                           what the latest session needed
+  dragoman policy learn last                           rules and sandbox for what the latest session did
 
-`dragoman help policy` describes the language. `dragoman config check policy` says whether a file can be used.
+`dragoman help policy` describes how to write rules. To find mistakes in a file: dragoman config check policy
 """,
     ),
     CommandRow(
@@ -583,125 +587,125 @@ examples:
     ),
     CommandRow(
         name="policy allow",
-        help="allow for good what an agent was refused",
+        help="always allow a request that was refused",
         run="dragoman_app.cli.policy:run_allow",
         options="agents",
     ),
     CommandRow(
         name="policy list",
-        help="the rules that hold here, in their order",
+        help="the rules for this folder, in order",
         run="dragoman_app.cli.policy:run_list",
         options="agents",
     ),
     CommandRow(
         name="policy test",
-        help="try the rules on what agents did before",
+        help="check the rules against what agents did before",
         run="dragoman_app.cli.policy_history:run_test",
         options="agents",
     ),
     CommandRow(
         name="policy suggest",
-        help="propose rules that would have saved you questions",
+        help="suggest rules that would have saved you questions",
         run="dragoman_app.cli.policy_history:run_suggest",
         options="agents",
     ),
     CommandRow(
         name="policy learn",
-        help="propose the smallest wall and rules for what a session did",
+        help="suggest the smallest sandbox and rules for what a session did",
         run="dragoman_app.cli.policy_history:run_learn",
         options="agents",
     ),
     CommandRow(
         name="policy forget",
-        help="take back an answer that was given for good",
+        help="delete a remembered answer",
         run="dragoman_app.cli.policy:run_forget",
         options="agents",
     ),
     CommandRow(
         name="sandbox",
         group="agents and what they may do",
-        help="show the wall around commands of agents, and try it",
+        help="show and test the sandbox around commands of agents",
         metavar="ACTION",
         examples="""\
 examples:
-  dragoman sandbox show                                what a command here may write, read and not see
+  dragoman sandbox show                                what a command here may write, read and see
   dragoman sandbox show --profile read-only --json
   dragoman sandbox show --profile workspace+net:example.org,localhost:5432+memory:4G
-  dragoman sandbox verify                              try to get through, from inside
-  dragoman sandbox verify -- make test                 the same, and then run a command behind the wall
+  dragoman sandbox verify                              try to break out of the sandbox
+  dragoman sandbox verify -- make test                 the same, then run a command in the sandbox
 
 exit status of verify:
-    0  everything holds; with a command, its own status
-    2  the wall cannot be built here, and standard error says which layer refuses
-    3  something got through
+    0  nothing got out; with a command, the command's own status
+    2  this machine can't build the sandbox, and standard error says which layer failed
+    3  something got out
 
-`dragoman help sandbox` says what the wall holds, and what it does not.
+`dragoman help sandbox` describes what the sandbox stops, and what it does not.
 """,
     ),
     CommandRow(
         name="sandbox show",
-        help="print what a command may write, read and not see",
+        help="print what a command may write, read and see",
         run="dragoman_app.cli.sandbox:run_show",
         options="agents",
     ),
     CommandRow(
         name="sandbox verify",
-        help="try the wall from inside, and say what came of each attempt",
+        help="try to break out of the sandbox, and report each attempt",
         run="dragoman_app.cli.sandbox:run_verify",
         options="agents",
     ),
     CommandRow(
         name="audit",
         group="agents and what they may do",
-        help="check the log of what agents asked and what was decided",
+        help="check the log of requests and decisions",
         metavar="ACTION",
         examples="""\
 examples:
-  dragoman audit verify                                your log, with the older files beside it
+  dragoman audit verify                                your log, with its older files
   dragoman audit verify /srv/dragoman/audit.jsonl      the log of a hub
-  dragoman audit verify --json                         with the digest of the last line: keep that elsewhere
+  dragoman audit verify --json                         with the digest of the last line; keep it elsewhere
 
 `dragoman help policy` describes the log.
 """,
     ),
     CommandRow(
         name="audit verify",
-        help="whether every line is there, as it was written",
+        help="check that no line was changed or removed",
         run="dragoman_app.cli.audit:run_verify",
         options="agents",
     ),
     CommandRow(
         name="hub",
         group="over the network",
-        help="the server: sessions that survive every disconnect and restart, and a web page",
+        help="run the server: sessions that survive disconnects and restarts, and a web page",
         run="dragoman_app.cli.hub:run",
         options="hub",
         metavar="COMMAND",
         examples="""\
 examples:
   dragoman hub                                    the built-in agents, at http://127.0.0.1:8765/
-  dragoman hub --link                             and an address of the page that is good at once
+  dragoman hub --link                             also print an address that opens the page at once
   dragoman hub --listen 127.0.0.1:9000 --journal ~/hub.db
   dragoman hub --journal nats://one:4222,two:4222/team --node left    one of several hubs
-  dragoman hub --config hub.toml --check          is the configuration right?
+  dragoman hub --config hub.toml --check          check the configuration
   dragoman hub token add phone --scope observe --scope approve
-  dragoman hub pair                               let a phone in, by a QR code
+  dragoman hub pair                               give a phone access with a QR code
   dragoman hub status
   dragoman connect ws://127.0.0.1:8765/acp        the hub as an agent for any editor
-  dragoman inbox                                  what agents are waiting for
+  dragoman inbox                                  show and answer the questions of agents
 
-Sessions are in the journal before anything happens in them: clients come and go, the hub can be killed, and
-nothing is lost. It is closed by default: loopback, and a token that is shown once, when the first is made.
-SIGHUP reads the configuration again, unless the terminal is closed, which ends the hub like SIGTERM: turns
-end first, and a second signal does not wait.
-`dragoman help hub-configuration` describes the configuration.
+The hub stores every message before it acts. Clients can disconnect and the hub can be killed: nothing is
+lost. By default only this machine can reach the hub, and every client needs a token. The first start
+creates a token and shows it once. SIGHUP reloads the configuration. SIGTERM, or closing the terminal, ends
+the hub after its turns; a second signal ends it at once. `dragoman help hub-configuration` describes the
+configuration.
 
-exit status: 0 when it was told to end, 2 when it cannot run as it is told to
+exit status: 0 ended by a signal · 2 the configuration or the command line is invalid
 """,
     ),
     CommandRow(
         name="hub token",
-        help="make, list, rotate and revoke the tokens of a hub",
+        help="create, list, rotate and revoke the tokens of a hub",
         metavar="ACTION",
         examples="""\
 examples:
@@ -711,25 +715,25 @@ examples:
   dragoman hub token rotate ci --grace 1h
   dragoman hub token revoke phone
 
-scopes: observe (see sessions), prompt (make and drive them), approve (answer what agents ask), admin (status,
-prompts of others, pairing devices). prompt and admin include observe, for the same agents and roots.
-Without --scope a token has all of them, without --agent all agents, without --root all folders. A token is
-shown once, on standard output; only a hash of it is kept. A running hub notices every change within a
-second, and ends the connections of a revoked token.
+scopes: observe (see sessions), prompt (start and continue sessions), approve (answer agents), admin (status,
+prompts of others, pairing devices). prompt and admin include observe, for the same agents and folders.
+Without --scope a token has all scopes, without --agent all agents, without --root all folders. A token is
+shown once, on standard output: the hub stores only its hash. A running hub notices every change within a
+second, and closes the connections of a revoked token.
 
-exit status: 0 when it was done, 1 when it could not be (there is no such token, or there is one already),
-             2 when the command line or the configuration makes no sense
+exit status: 0 done · 1 no such token, or the token already exists · 2 the command line or the configuration
+             is invalid
 """,
     ),
     CommandRow(
         name="hub token add",
-        help="make a token and show it, once",
+        help="create a token and show it once",
         run="dragoman_app.cli.hub_tokens:run",
         options="hub",
     ),
     CommandRow(
         name="hub token list",
-        help="the tokens that there are",
+        help="list the tokens",
         run="dragoman_app.cli.hub_tokens:run",
         options="hub",
     ),
@@ -741,92 +745,92 @@ exit status: 0 when it was done, 1 when it could not be (there is no such token,
     ),
     CommandRow(
         name="hub token rotate",
-        help="another token in the place of this one",
+        help="replace a token with a new one",
         run="dragoman_app.cli.hub_tokens:run",
         options="hub",
     ),
     CommandRow(
         name="hub pair",
-        help="let a phone in by a QR code that is good once",
+        help="give a phone access with a QR code that works once",
         run="dragoman_app.cli.hub_pair:run",
         options="hub",
         examples="""\
 examples:
-  dragoman hub pair                                          a code for this user's hub, good for ten minutes
+  dragoman hub pair                                          a code for your hub, valid for ten minutes
   dragoman hub pair --name phone --scope observe --scope approve
-  dragoman hub pair --address https://box.tailnet.ts.net/    the name under which the phone reaches it
+  dragoman hub pair --address https://box.tailnet.ts.net/    the address where the phone finds the hub
   dragoman hub pair --for 2m --expires 30d --json
 
-The code stands behind the # of the address, where no server and no log sees it. The first device that
-brings it gets a token of its own; the command says which one came. Where the configuration names pages of
-other hubs (origins), it also prints the links that add this hub to them. A device gets nothing that the token
-that pairs it (DRAGOMAN_TOKEN or --token-file, with the scope admin) may not do itself. Devices are tokens:
-`dragoman hub token list` shows them, `dragoman hub token revoke NAME` ends one.
+You need a token with the scope admin, in DRAGOMAN_TOKEN or --token-file. The first device that opens the
+address gets its own token, and this command tells you which device it was. The device may do no more than
+your token. To see all devices: dragoman hub token list. To end the access of a device: dragoman hub token
+revoke NAME. The code is behind the # of the address, so no server or log sees it. If your configuration
+names the pages of other hubs (origins), this command also prints the links that add your hub to those
+pages.
 
-exit status: 0 when a device was paired, 1 when none was (too late, or refused), 2 when the command line
-             makes no sense or the address is not safe, 9 when no hub answers, 130 when it was interrupted
+exit status: 0 paired · 1 not paired (too late, or refused) · 2 the command line is invalid, or the address is
+             not safe · 9 no hub answers · 130 interrupted
 """,
     ),
     CommandRow(
         name="hub reach",
-        help="how a phone or another machine reaches this hub safely",
+        help="show safe ways to reach this hub from a phone or another machine",
         run="dragoman_app.cli.hub_reach:run",
         options="hub",
         examples="""\
 examples:
-  dragoman hub reach            what is installed here, and the commands for this hub
+  dragoman hub reach            the ways, what is installed here, and the commands to run
   dragoman hub reach --json
   dragoman hub reach ws://127.0.0.1:9000/acp
 
-It starts nothing and opens nothing.
+This only shows commands. It starts nothing and opens nothing.
 
-exit status: 0 when the hub is at a safe address, 1 when others could read what is said there, 9 when no
-             hub of this user is running
+exit status: 0 the hub's address is safe · 1 others could read the traffic · 9 you have no running hub
 """,
     ),
     CommandRow(
         name="hub status",
-        help="how a hub stands: agents, sessions, connections, journal",
+        help="show the state of a hub: agents, sessions, connections, journal",
         run="dragoman_app.cli.hub_status:run",
         options="hub",
         examples="""\
 examples:
-  dragoman hub status                             this user's hub, which says where it is
+  dragoman hub status                             your own hub
   dragoman hub status wss://hub.example/acp --token-file ~/.config/dragoman/token
   dragoman hub status --watch                     again every two seconds, until Ctrl-C
   dragoman hub status --json | jq '.totals'
 
-The token is read from DRAGOMAN_TOKEN or from --token-file. It needs the scope admin; one that may only
-observe is shown the agents. `dragoman help operations` describes every member of the JSON.
+The token comes from DRAGOMAN_TOKEN or --token-file, and needs the scope admin. With the scope observe you see
+only the agents. `dragoman help operations` describes every field of the JSON.
 
 exit status:
-    0  the hub has said how it stands
-    1  it did not want to: the token is wrong, or lacks the scope
-    2  the command line makes no sense, or there is no token
-    9  it cannot be reached, or did not answer
+    0  shown
+    1  the hub refused: the token is wrong, or lacks the scope
+    2  the command line is invalid, or there is no token
+    9  the hub could not be reached, or did not answer
 """,
     ),
     CommandRow(
         name="hub install",
-        help="run the hub as a service of yours (systemd or launchd)",
+        help="run the hub as your own service (systemd or launchd)",
         run="dragoman_app.cli.hub_service:run_install",
         options="shell",
         examples="""\
 examples:
-  dragoman hub install --dry-run              shows what it would write and run
-  dragoman hub install                        writes the unit, enables and starts it
+  dragoman hub install --dry-run              show what it would write and run
+  dragoman hub install                        write the unit, enable it and start it
   dragoman hub install --config ~/hub.toml --no-start
 
-Make a token first (`dragoman hub token add owner`): a hub that finds none makes one and shows it, and what a
-service shows stays in the system's log. Run it again after an upgrade that moved the program. `dragoman hub
-status` says how the hub stands, and `loginctl enable-linger` keeps it when you log out.
+Create a token first (`dragoman hub token add owner`). Otherwise the hub prints a new token into the system's
+log. After an upgrade that moved the program, run this command again. To see the state of the hub:
+dragoman hub status. To keep the hub running when you log out: loginctl enable-linger
 
-exit status: 0 it is done, 1 a file or the service manager refused, 2 the configuration cannot be used
+exit status: 0 done · 1 a file or the service manager refused · 2 the configuration is invalid
 """,
     ),
     CommandRow(
         name="hub uninstall",
-        help="stop the service and remove its file; your data stay",
+        help="stop the service and remove its file; keeps your data",
         run="dragoman_app.cli.hub_service:run_uninstall",
         options="shell",
     ),
@@ -844,16 +848,15 @@ examples:
   dragoman serve --openai --agent claude --listen 127.0.0.1:8766
   dragoman serve --openai --approve all --cwd ~/work -- my-agent --acp
 
-Each connection gets an agent of its own, over WebSocket or Streamable HTTP at /acp. It is closed by default:
-loopback only, and whoever comes must bring the token that is printed once (or that of --token-file), as
-`Authorization: Bearer …`. Pages of others are refused. Off loopback TLS is demanded.
+Each connection gets its own agent, over WebSocket or Streamable HTTP at /acp. By default only this machine
+can connect, and clients must send the token that is printed once (or the token of --token-file) as
+`Authorization: Bearer …`. Web pages of other origins are refused. For other addresses you need TLS.
 
 With --openai the agent is a model for clients of OpenAI's API, at /v1/chat/completions, /v1/responses and
-/v1/models; the token is their API key. A conversation that goes on goes on in its session. What the agent
-may do is decided by the policy and --approve, because nobody can be asked. See
-`dragoman help openai`.
+/v1/models; the token is their API key. A conversation stays in its session. Nobody can answer the agent's
+questions here, so the policy and --approve decide. See `dragoman help openai`.
 
-exit status: 0 when it was told to end, 2 when it cannot listen
+exit status: 0 ended by a signal · 2 can't listen
 """,
     ),
     CommandRow(
@@ -870,26 +873,26 @@ examples:
   dragoman mcp --http --agent claude --listen 127.0.0.1:8767
   {"mcpServers": {"claude": {"command": "dragoman", "args": ["mcp", "--agent", "claude"]}}}
 
-Put it where an MCP client wants the command of a server. The tools are prompt (a turn: text, session, cwd,
-model), sessions, cancel and close. A mode or an option may end the agent's questions, so the calling model
-chooses only those that you name with --allow-choice. One agent is started, at the first call, and shared by
-all sessions; they last as long as the server. What the agent asks permission for is asked by elicitation;
-where the client has none, the policy and --approve decide, and the result names what was refused. The
-client's roots confine the folders.
+Use this command as the command of a server in an MCP client. The tools are prompt (a turn: text, session,
+cwd, model), sessions, cancel and close. A mode or an option could stop the agent's questions, so the
+calling model may choose only those that you name with --allow-choice. All sessions share one agent, which
+starts with the first call; the sessions end with the server. The agent's requests for permission become
+elicitations. If the client has no elicitation, the policy and --approve decide, and the result names what
+was refused. The client's roots limit the folders.
 
-With --http it listens for clients that speak Streamable HTTP, at the address that is printed. It is closed by
-default: loopback only, and whoever comes must bring the token that is printed once (or that of --token-file),
-as `Authorization: Bearer …`. On loopback --no-token lets in whoever is on this machine. Pages of others are
-refused. Off loopback TLS is demanded. Each client has its own sessions. See
-`dragoman help mcp`.
+With --http the server listens for clients that speak Streamable HTTP, at the address that it prints. By
+default only this machine can connect, and clients must send the token that is printed once (or the token of
+--token-file) as `Authorization: Bearer …`. On loopback, --no-token lets everybody on this machine connect.
+Web pages of other origins are refused. For other addresses you need TLS. Each client has its own sessions.
+See `dragoman help mcp`.
 
-exit status: 0 when the client hung up or a signal came, 2 when the command line makes no sense
+exit status: 0 the client disconnected, or a signal ended it · 2 the command line is invalid
 """,
     ),
     CommandRow(
         name="connect",
         group="over the network",
-        help="a server on the network as an agent for any editor",
+        help="use a server on the network as an agent in any editor",
         run="dragoman_app.cli.connect:run",
         options="hub",
         examples="""\
@@ -898,80 +901,80 @@ examples:
   dragoman connect --token-file ~/.config/dragoman/token https://agents.example/acp
   dragoman connect --agent review --give-up 600 wss://agents.example/acp
 
-Put it where an editor wants the command of an agent. What the server says is passed on as it is, and back.
-When the connection to a hub breaks, it is opened again, and everything goes on where it was: the editor
-notices a pause. A server that is no hub has nothing to go on with; its end is the end.
-The token is read from DRAGOMAN_TOKEN or from --token-file, never from the command line, which everybody on
-this machine can read.
+Paste this command into your editor's agent settings. It passes every message on unchanged, in both
+directions. If the connection to a hub breaks, Dragoman reconnects and continues where it was: the editor
+only notices a pause. Other servers can't continue a session, so there a broken connection ends the command.
+The token comes from DRAGOMAN_TOKEN or --token-file. It is never an argument, because everybody on this
+machine can read arguments.
 
 exit status:
-    0  the editor hung up
-    2  the command line makes no sense
+    0  the editor disconnected
+    2  the command line is invalid
     8  the server refused the token
-    9  the server ended the connection, was gone for longer than --give-up, or was never reached
+    9  the server closed the connection, was away for longer than --give-up, or could not be reached
 """,
     ),
     CommandRow(
         name="ssh",
         group="over the network",
-        help="an agent on another machine or in a container, as an agent for any editor",
+        help="use an agent on another machine or in a container in any editor",
         description="""\
-Run an agent where its files are, and talk to it from here. Files and terminals that it is lent are those of
-the other side; what it may do with them is decided here.""",
+Run an agent on another machine, and talk to it from here. The agent uses the files and terminals of that
+machine. You decide here what it may do.""",
         run="dragoman_app.cli.ssh:run",
         options="remote",
         examples="""\
 examples:
-  dragoman ssh build-server -- claude-code-acp        put this where an editor wants an agent's command
+  dragoman ssh build-server -- claude-code-acp        for your editor's agent settings
   dragoman ssh me@10.0.0.7 --cwd /srv/app --env ANTHROPIC_API_KEY -- claude-code-acp
   dragoman ssh docker:dev --map ~/app=/workspace -- opencode acp
-  dragoman ssh build-server                           what of ours is there; --json for programs
-  dragoman ssh build-server --remove                  end our agents there and leave nothing behind
+  dragoman ssh build-server                           what Dragoman has there; --json for programs
+  dragoman ssh build-server --remove                  end Dragoman's agents there and remove all its files
   dragoman run "Fix the build" --agent claude --in ssh:build-server --cwd /srv/app
 
-The other side needs sshd (or a container that docker or podman can enter) and Python 3.11 or later. What we
-need beside that is brought along, compared by its SHA-256, and kept in ~/.cache/dragoman/remote there.
-When the connection breaks, the agent goes on; we come back to it, and nothing is lost or said twice.
-Nothing is forwarded that was not named: no ssh-agent, no ports, no variables. Hosts are checked as your
-configuration of ssh says; without a terminal ssh asks nobody.
+The other machine needs sshd (or a container that docker or podman can enter) and Python 3.11 or later.
+Dragoman copies everything else there, checks it by SHA-256, and keeps it in ~/.cache/dragoman/remote. If
+the connection breaks, the agent keeps working. Dragoman reconnects, and nothing is lost or sent twice.
+Dragoman forwards only what you name: no ssh-agent, no ports, no variables. ssh checks hosts as your ssh
+configuration says; without a terminal ssh can't ask you.
 
 exit status:
-    0  the editor hung up, or the agent ended well
-    2  the command line makes no sense
-    8  the other side cannot be reached, or lacks something: standard error says what
-    9  the agent is lost: its machine was restarted, or was gone for longer than --keep
-    otherwise the agent's own
+    0  the editor disconnected, or the agent ended well
+    2  the command line is invalid
+    8  the other machine could not be reached, or lacks something: standard error says what
+    9  the agent is lost: its machine was restarted, or was away for longer than --keep
+    otherwise the agent's own status
 """,
     ),
     CommandRow(
         name="journal",
         group="over the network",
-        help="what is stored and since when; prune, back up, restore and copy it",
-        description="What is stored of sessions, and what is done with whole journals.",
+        help="show, prune, back up, restore and copy stored sessions",
+        description="Show which sessions are stored, and work with whole journals.",
         run="dragoman_app.cli.journal_prune:run_status",
         options="hub",
         metavar="ACTION",
         examples="""\
 examples:
-  dragoman journal                                  how much is stored, since when, and the setting
+  dragoman journal                                  how much is stored, since when, and for how long
   dragoman journal prune --older-than 90d --dry-run
   dragoman journal backup /backup/hub.db
   dragoman journal restore /backup/hub.db
   dragoman journal copy ~/hub.db nats://one:4222,two:4222,three:4222/team
   dragoman journal copy nats://one:4222/team ~/hub.db --json
 
-A journal is a file, or an address of NATS (`dragoman help cluster`). Every stream is copied with its entries,
-its times and what is known about it, read back and compared by its digest. A copy that was broken off is
-finished by running it again. A target with anything else in it is refused. Nobody should write into either
-meanwhile.
+A journal is a file, or an address of NATS (`dragoman help cluster`). `copy` copies every session with its
+entries, times and details, then reads the copy and compares digests. If a copy was interrupted, run the
+command again to finish it. The target must be empty or an unfinished copy. Let nothing write to either
+journal during the copy.
 
-exit status: 0 all is copied and the same · 1 it is not, and the text says why · 2 the command line is wrong
+exit status: 0 copied and identical · 1 failed, and the text says why · 2 the command line is invalid
 """,
     ),
     CommandRow(
         name="journal backup",
-        help="copy a journal's file while it is in use",
-        description="Copy a journal's file, also while a hub writes into it, as of one moment.",
+        help="back up a journal, also while a hub uses it",
+        description="Back up a journal's file as of one moment, also while a hub uses it.",
         run="dragoman_app.cli.journal_backup:run_backup",
         options="hub",
         examples="""\
@@ -979,52 +982,52 @@ examples:
   dragoman journal backup /backup/hub.db                          the hub's journal
   dragoman journal backup --journal ~/.local/share/dragoman/history.db /backup/history.db
 
-The copy is examined before it gets its name, and has the mode of the original. A sealed journal stays
-sealed: keep its key elsewhere. Tokens and configuration are other files, which `dragoman where` names.
+Dragoman checks the copy before it gets its name. The copy has the file mode of the original. A sealed journal
+stays sealed: store its key elsewhere. Tokens and configuration are other files: see `dragoman where`.
 
-exit status: 0 it is made · 1 it is not, and the text says why · 2 the command line is wrong
+exit status: 0 done · 1 failed, and the text says why · 2 the command line is invalid
 """,
     ),
     CommandRow(
         name="journal restore",
-        help="put a backup in the place of a journal",
-        description="Put a backup in the place of a journal; the one that was there is kept beside it.",
+        help="replace a journal with a backup",
+        description="Replace a journal with a backup. The replaced journal is kept beside it.",
         run="dragoman_app.cli.journal_backup:run_restore",
         options="hub",
         examples="""\
 examples:
-  dragoman journal restore /backup/hub.db                         where there is no journal
-  dragoman journal restore --force /backup/hub.db                 in the place of the one that is there
+  dragoman journal restore /backup/hub.db                         if there is no journal now
+  dragoman journal restore --force /backup/hub.db                 replace the journal that is there
 
-The backup is examined first. A journal that somebody has open is not replaced: stop the hub, and wait until
-its agents are gone, which remember more than the backup does.
+Dragoman checks the backup first. It does not replace a journal that is in use: stop the hub, and wait until
+its agents have ended, because they remember more than the backup.
 
-exit status: 0 it is there · 1 it is not, and the text says why · 2 the command line is wrong
+exit status: 0 restored · 1 failed, and the text says why · 2 the command line is invalid
 """,
     ),
     CommandRow(
         name="journal prune",
-        help="erase every session in which nothing was said for so long",
-        description="Erase every session in which nothing was said for so long, with all that is kept of it.",
+        help="erase all sessions that are older than a time",
+        description="Erase all sessions without a message for a time, with all their data.",
         run="dragoman_app.cli.journal_prune:run_prune",
         options="hub",
         examples="""\
 examples:
-  dragoman journal prune --older-than 90d --dry-run       shows how much would be erased
+  dragoman journal prune --older-than 90d --dry-run       show how much would be erased
   dragoman journal prune --older-than 90d
   dragoman journal prune --older-than 30d --journal ~/.local/share/dragoman/history.db
 
-Without --journal it goes through your history, the sessions of the agents that come with Dragoman, and the
-hub's journal. While a hub runs, the hub erases its own: give its token with DRAGOMAN_TOKEN or --token-file.
-To let the hub do it by itself, set keep_days in hub.toml. A run that was killed is finished by the next.
+Without --journal this covers your history, the sessions of the built-in agents, and the hub's journal. A
+running hub erases its own sessions, and needs a token in DRAGOMAN_TOKEN or --token-file. To prune
+automatically, set keep_days in hub.toml. If a run was interrupted, the next run finishes it.
 
-exit status: 0 all are erased · 1 some are kept, and the text says why · 2 the command line is wrong
+exit status: 0 all erased · 1 some were kept, and the text says why · 2 the command line is invalid
 """,
     ),
     CommandRow(
         name="journal copy",
-        help="copy every stream, and prove that the copy is the same",
-        description="Copy every stream of a journal into another, and prove that the copy is the same.",
+        help="copy all sessions to another journal, and compare both",
+        description="Copy all sessions of a journal to another journal, and compare both.",
         run="dragoman_app.cli.journal:run",
         options="hub",
         examples="""\
@@ -1032,12 +1035,12 @@ examples:
   dragoman journal copy ~/hub.db nats://one:4222,two:4222,three:4222/team
   dragoman journal copy nats://one:4222/team ~/hub.db --json
 
-A journal is a file, or an address of NATS (`dragoman help cluster`). Every stream is copied with its entries,
-its times and what is known about it, read back and compared by its digest. A copy that was broken off is
-finished by running it again. A target with anything else in it is refused. Nobody should write into either
-meanwhile.
+A journal is a file, or an address of NATS (`dragoman help cluster`). `copy` copies every session with its
+entries, times and details, then reads the copy and compares digests. If a copy was interrupted, run the
+command again to finish it. The target must be empty or an unfinished copy. Let nothing write to either
+journal during the copy.
 
-exit status: 0 all is copied and the same · 1 it is not, and the text says why · 2 the command line is wrong
+exit status: 0 copied and identical · 1 failed, and the text says why · 2 the command line is invalid
 """,
     ),
     CommandRow(
@@ -1052,47 +1055,47 @@ examples:
   dragoman review                       the files of this folder (those that git does not ignore)
   dragoman review src/app.py lib        some files and folders
   dragoman review --diff                what changed since the last commit, in changed lines only
-  dragoman review --diff main           what changed since the history of main was left
-  dragoman review --staged              what would be committed now
-  dragoman review --fix                 mend what can be mended safely
+  dragoman review --diff main           what changed since this branch left main
+  dragoman review --staged              what you would commit now
+  dragoman review --fix                 apply the safe fixes
   dragoman review --format sarif > review.sarif
   dragoman review --list-rules
 
-exit status: 0 nothing found at or above --fail-on, 1 something found, 2 the command line or a rule makes no
-sense, 3 a tool failed, so that findings may be missing. `dragoman help review` describes rules
-and formats.
+exit status: 0 no findings at or above --fail-on · 1 findings · 2 the command line or a rule is invalid · 3 a
+tool failed, so findings may be missing. `dragoman help review` describes rules and formats.
 """,
     ),
     CommandRow(
         name="check",
         group="review, examine and record",
-        help="whether an agent, a client or a recording keeps to the protocol",
-        description="Whether an agent, a client or a recording keeps to the protocol, frame by frame.",
+        help="test whether an agent, a client or a recording follows the protocol",
+        description="Test whether an agent, a client or a recording follows the protocol, message by "
+        "message.",
         metavar="WHAT",
         examples="""\
 examples:
-  dragoman check agent -- my-agent --acp       examine an agent
-  dragoman check client -- my-client {agent}   examine a client
-  dragoman check endpoint http://127.0.0.1:8080/acp   examine a server
-  dragoman check trace session.ndjson          judge a recording of any agent and client
-  dragoman check list                          all requirements, and which of them are judged
-  dragoman check explain TURN-06               what it is, how it is judged, how to keep it
+  dragoman check agent -- my-agent --acp       test an agent
+  dragoman check client -- my-client {agent}   test a client
+  dragoman check endpoint http://127.0.0.1:8080/acp   test a server
+  dragoman check trace session.ndjson          test a recording of any agent and client
+  dragoman check list                          all requirements, and which have a test
+  dragoman check explain TURN-06               one requirement, its test, and how to meet it
 
 exit status:
-    0  nothing is broken
-    1  something is
-    2  the command line makes no sense, or a file cannot be read
-    3  the peer wants a login, and most could not be tried
-    4  the peer could not be examined at all
+    0  no requirement is broken
+    1  a requirement is broken
+    2  the command line is invalid, or a file can't be read
+    3  the peer needs a login, so most tests could not run
+    4  the peer could not be tested at all
 
-SIGTERM, SIGHUP and Ctrl-C end an examination early. What was found until then is reported as incomplete, and
-the exit status is 128 and the number of the signal.
+SIGTERM, SIGHUP and Ctrl-C end a test run early. The report is then marked as incomplete, and the exit
+status is 128 plus the number of the signal.
 """,
     ),
     CommandRow(
         name="check agent",
-        help="examine an agent",
-        description="Examine an agent: whether it keeps to the protocol, requirement by requirement.",
+        help="test an agent",
+        description="Test whether an agent follows the protocol, requirement by requirement.",
         run="dragoman_app.cli.check_agent:run",
         options="check",
         examples="""\
@@ -1101,32 +1104,31 @@ examples:
   dragoman check agent --prompts prompts.toml --save examination/ -- my-agent --acp
   dragoman check agent --only TURN,CAN --format junit=check.xml --format text -- my-agent --acp
 
-The agent is started several times, in the folder you are in; its sessions work in folders of their own, that
-are gone afterwards. It is sent right and wrong things, and prompted with texts that should make it use tools,
-ask for permission, take long and so on. --prompts FILE has better texts for your agent; what could not be
-triggered is "not exercised". With --save DIR each connection is kept as a recording, which
-`dragoman check trace`, `view` and `replay` read.
+Dragoman starts the agent several times, in the current folder. Its sessions work in temporary folders.
+Dragoman sends valid and invalid messages, and prompts that should make the agent use tools, ask for
+permission, take long and so on. Use --prompts FILE for prompts that suit your agent. What could not be
+triggered is "not exercised". With --save DIR each connection is kept as a recording for `dragoman check
+trace`, `view` and `replay`.
 
-An agent that wants a login is "blocked" (exit status 3): log in with its own command first, or name one of
-its methods with --login.
+An agent that needs a login is "blocked" (exit status 3). Log in with the agent's own command first, or name
+one of its methods with --login.
 """,
     ),
     CommandRow(
         name="check client",
-        help="examine a client, with a stand-in for its agent",
-        description="Examine a client: it is started with a stand-in for its agent, or pointed at one.",
+        help="test a client, with a stand-in for its agent",
+        description="Test a client with a stand-in for its agent.",
         run="dragoman_app.cli.check_client:run",
         options="check",
         examples="""\
 examples:
   dragoman check client -- dragoman run hello --approve all --no-history --agent {agent}
   dragoman check client --say hello -- python3 my_client.py {agent_words}
-  dragoman check client                        prints what to put into an editor's configuration
+  dragoman check client                        print the settings for an editor
 
 {agent} becomes the stand-in's command as one line, {agent_json} the same as a JSON list, and {agent_words}
-as many words as it has. The client is started once for each part that the stand-in plays, and should send a
-prompt and end. It works in the folder that it is started in; the stand-in makes a folder of its own there,
-and removes it.
+the same as separate words. Dragoman starts the client once for each part that the stand-in plays. The client
+should send a prompt and end. It works in the current folder, where the stand-in creates a temporary folder.
 """,
     ),
     CommandRow(
@@ -1138,7 +1140,7 @@ and removes it.
     ),
     CommandRow(
         name="check endpoint",
-        help="examine a server: Streamable HTTP and WebSocket",
+        help="test a server: Streamable HTTP and WebSocket",
         run="dragoman_app.cli.check_endpoint:run",
         options="check",
         examples="""\
@@ -1147,15 +1149,15 @@ examples:
   dragoman check endpoint --header "Authorization: Bearer $TOKEN" https://agents.example/acp
   dragoman check endpoint ws://127.0.0.1:8080/acp        the WebSocket alone
 
-What the server does around the messages is judged: statuses, headers, streams, closing codes. The official
-proposal is a draft, and its implementations differ: most of it only warns or is recorded. What the agent
-behind it says is for `dragoman check agent`.
+This tests what is around the messages: statuses, headers, streams, closing codes. The official proposal is a
+draft and implementations differ, so most findings are warnings or records. To test the messages of the agent
+behind the server, use `dragoman check agent`.
 """,
     ),
     CommandRow(
         name="check trace",
-        help="judge recordings",
-        description="Judge recordings: what each side did, requirement by requirement.",
+        help="test recordings",
+        description="Test what each side of a recording did, requirement by requirement.",
         run="dragoman_app.cli.check_trace:run",
         options="check",
         examples="""\
@@ -1164,14 +1166,14 @@ examples:
   dragoman check trace --side agent --format sarif=acp.sarif --format text session.ndjson
   dragoman check trace examination/*.ndjson
 
-Any recording will do: of `dragoman tap`, of an examination, of other recorders, or plain frames one a line.
-Several files are judged together, as connections of the same peer.
+Use any recording: from `dragoman tap`, from `dragoman check`, from other recorders, or plain messages, one
+per line. Several files count together, as connections of the same peer.
 """,
     ),
     CommandRow(
         name="check translate",
-        help="examine an agent with and without the interpreter",
-        description="Examine an agent with and without `dragoman translate` in between, and compare.",
+        help="test an agent with and without `dragoman translate`",
+        description="Test an agent with and without `dragoman translate` in between, and compare.",
         run="dragoman_app.cli.check_translate:run",
         options="check",
         examples="""\
@@ -1179,51 +1181,51 @@ examples:
   dragoman check translate -- my-agent --acp
   dragoman check translate --agent v1 --only TURN,CAN -- my-agent --acp
 
-With and without `dragoman translate` in between, an agent must mean the same. The examination is that of
-`dragoman check agent`. A requirement is worse if it is broken only behind the interpreter, lost if it never
-showed there, better if it is mended there, shown if it shows only there.
+The tests are those of `dragoman check agent`. Translation must not change their results. A requirement is
+worse if it is broken only with translation, lost if it could be tested only without, better if it is broken
+only without, shown if it could be tested only with translation.
 
 exit status:
     0  nothing is worse
-    1  something is (with --strict: or lost)
-    2  the command line makes no sense
-    4  the agent could not be examined, with or without the interpreter
-  128  and the number of a signal: it came first, and only what both examinations show was compared
+    1  a requirement is worse (with --strict: or lost)
+    2  the command line is invalid
+    4  the agent could not be tested, with or without translation
+  128  plus the number of a signal: a signal ended the run, and only common results were compared
 """,
     ),
     CommandRow(
         name="check list",
-        help="all requirements, and which of them are judged",
-        description="All requirements.",
+        help="list all requirements, and which have a test",
+        description="List all requirements.",
         run="dragoman_app.cli.check_show:run_list",
         options="check",
     ),
     CommandRow(
         name="check explain",
-        help="what a requirement is, how it is judged, how to keep it",
-        description="One requirement.",
+        help="explain a requirement, its test, and how to meet it",
+        description="Explain a requirement.",
         run="dragoman_app.cli.check_show:run_explain",
         options="check",
     ),
     CommandRow(
         name="tap",
         group="review, examine and record",
-        help="write down what an agent and its client say to each other",
-        description="Run an agent, pass every byte, and write down everything.",
+        help="record what an agent and its client say to each other",
+        description="Run an agent, pass every byte on, and record everything.",
         run="dragoman_app.cli.tap:run",
         options="recordings",
         examples="""\
 examples:
   dragoman tap -- claude-agent-acp
   dragoman tap --guard --record session.ndjson -- my-agent --acp
-  dragoman tap attach                  in another terminal: what passes, as it passes
+  dragoman tap attach                  in another terminal: watch the messages live
   dragoman tap attach session.ndjson
   dragoman check trace session.ndjson
 
-Put `dragoman tap --` before the command of an agent in an editor's configuration; the editor and the agent
-notice nothing. Recordings are transcripts, one JSON object a line, readable by you alone. Secrets are hidden
-in them: values of variables whose names say so, headers and environments of MCP servers, and what looks like
-a key. The exit status is the agent's.
+Put `dragoman tap --` before the command of an agent in your editor's settings. The editor and the agent
+notice nothing. Recordings are transcripts, one JSON object per line, and only you can read them. Dragoman
+hides secrets in them: values of variables with secret names, headers and environments of MCP servers, and
+keys. The exit status is the agent's.
 """,
     ),
     CommandRow(
@@ -1238,32 +1240,32 @@ examples:
   dragoman view session.ndjson -o /tmp/session.html --open
   dragoman tap --record session.ndjson -- my-agent; dragoman view session.ndjson
 
-The file needs no server and no network. It holds the whole recording, and is readable by you alone. Findings
-are those of `dragoman check trace`.
+The file needs no server and no network. It contains the whole recording, and only you can read it. The
+findings in it are those of `dragoman check trace`.
 """,
     ),
     CommandRow(
         name="replay",
         group="review, examine and record",
-        help="serve a recording as an agent, or play its client to a live agent",
+        help="replay a recording as an agent, or as a client of a live agent",
         run="dragoman_app.cli.replay:run",
         options="recordings",
         examples="""\
 examples:
-  dragoman replay session.ndjson                        an agent for any editor, that does the same again
+  dragoman replay session.ndjson                        an agent for any editor that repeats the recording
   dragoman run "say hello" --agent "dragoman replay session.ndjson"
   dragoman replay session.ndjson --speed real
   dragoman replay session.ndjson --as client -- my-agent --acp
 
-As an agent, it answers each request as the recorded agent answered the one most like it: the same params
-(--match exact), else the same words and structure (shape, the default), else the next one of its method
-(order). As a client, it makes the recorded requests to a live agent and says what is different now.
+As an agent, it answers each request like the most similar recorded request: with the same params
+(--match exact), the same words and structure (shape, the default), or the next request of this method
+(order). As a client, it sends the recorded requests to a live agent and shows what is different now.
 
 exit status (--as client):
     0  the agent behaved as recorded
-    1  it behaved differently
-    2  the file cannot be read, or the command line makes no sense
-    9  the agent ended, or left a request unanswered
+    1  the agent behaved differently
+    2  the file can't be read, or the command line is invalid
+    9  the agent ended, or did not answer a request
   127  the agent could not be started
 """,
     ),
@@ -1278,26 +1280,26 @@ examples:
   dragoman diff before.ndjson after.ndjson
   dragoman diff --json a.ndjson b.ndjson
 
-Times, ids and how text was cut into pieces mean nothing; what was said, asked, decided, written and how each
-turn ended does.
+The comparison ignores times, ids, and how text was split into pieces. It covers what was said, asked, decided
+and written, and how each turn ended.
 
 exit status:
-    0  both mean the same
-    1  they differ
-    2  a file cannot be read
+    0  both recordings mean the same
+    1  the recordings differ
+    2  a file can't be read
 """,
     ),
     CommandRow(
         name="chaos",
         group="review, examine and record",
-        help="run an agent with faults on purpose",
+        help="run an agent with deliberate faults",
         run="dragoman_app.cli.chaos:run",
         options="recordings",
         examples="""\
 profiles:
-  network   frames come late, in halves, or not for a while
+  network   messages arrive late, in pieces, or not for a while
   process   the agent stalls, and dies
-  peer      a sloppy agent: answers missing or failed, updates doubled, late, unknown, in floods
+  peer      a careless agent: answers are missing or fail, updates are doubled, late, unknown or too many
 
 examples:
   dragoman chaos --seed 7 -- my-agent --acp
@@ -1305,30 +1307,30 @@ examples:
   dragoman chaos --script faults.ndjson -- my-agent --acp
   dragoman chaos --script faults.ndjson --shrink "pytest -q test_client.py --agent {agent}" -- my-agent --acp
 
-The same seed gives the same faults to the same conversation. --save writes down those that struck; --script
-does them again. --shrink runs a test command with {agent} put for this agent under chaos, and leaves out
-faults as long as the test fails: what is left is written over the script with .min before its suffix.
+The same seed gives the same faults in the same conversation. --save records the faults, and --script
+repeats them. --shrink runs a test command, where {agent} stands for the agent with faults, and removes
+faults as long as the test fails. It writes the shortest script to a file with .min before the suffix.
 
-exit status: 0 when the conversation ended; with --shrink 0 if a shorter script was found, 1 if the test does
-not fail, 2 if the command line makes no sense; 127 if the agent could not be started.
+exit status: 0 the conversation ended; with --shrink 0 a shorter script was found, 1 the test does not fail, 2
+the command line is invalid; 127 the agent could not be started.
 """,
     ),
     CommandRow(
         name="translate",
         group="between dialects",
-        help="stand between a client and an agent that speak different dialects",
+        help="connect a client and an agent that speak different dialects",
         run="dragoman_app.cli.translate:run",
         options="recordings",
         examples="""\
 dialects:
-  auto          found out from the first frames, and said on standard error (the default)
+  auto          detected from the first messages, and shown on standard error (the default)
   v1            the protocol itself, stable version 1
   v2            its draft version 2
   crow          snake_case and @type
   threads       the thread protocol: no jsonrpc, threads and entries
-  haven, haven-legacy   a bridge's reference, and what that bridge really spoke
+  haven, haven-legacy   a bridge's documentation, and what that bridge really sent
   koog          whole messages and serverInfo, from a guide for JetBrains IDEs
-  acpex, acpex-wire     an Elixir SDK: as its overview says, and as its code speaks
+  acpex, acpex-wire     an Elixir SDK: its documentation, and what its code really sends
 
 examples:
   dragoman translate -- some-agent --acp
@@ -1336,68 +1338,68 @@ examples:
   dragoman translate --client v1 --agent crow --ledger lost.json -- crow-agent
   dragoman translate --strict --agent v2 -- codex-acp
 
-Put it before the command of an agent in an editor's configuration. What could not be carried is said on
-standard error at the end, and written to --ledger FILE as JSON. Where a dialect has no way to ask for
-permission, nobody consents, unless --policy FILE allows it; its rules also hold for files that are lent to an
-agent whose client has none (`dragoman help policy`).
+Put this before the command of an agent in your editor's settings. At the end, standard error lists what
+could not be translated; --ledger FILE writes the same as JSON. If a dialect can't ask for permission,
+requests are denied unless --policy FILE allows them. The policy also applies to files that Dragoman
+provides when the client has no file methods (`dragoman help policy`).
 
 exit status:
     0  the client ended the conversation
-    2  the command line makes no sense
-    3  --strict, and something could not be carried
+    2  the command line is invalid
+    3  --strict, and something could not be translated
   127  the agent could not be started
-An agent that ends by itself gives its own status (128 and the number of a signal).
+If the agent ends first, the status is the agent's (128 plus the number of a signal).
 """,
     ),
     CommandRow(
         name="dialect",
         group="between dialects",
-        help="explain which dialect a recording is, and list those that are known",
+        help="find out which dialect a recording uses, or list all dialects",
         metavar="ACTION",
         examples="""\
 examples:
-  dragoman dialect explain conversation.ndjson    who speaks what, where it strays from v1, how to mend it
+  dragoman dialect explain conversation.ndjson    the dialects, the differences from v1, and how to fix them
   dragoman dialect explain - --json < frames.ndjson
-  dragoman dialect list                           every dialect that can be translated
+  dragoman dialect list                           every dialect that Dragoman can translate
 
-TRACE is a transcript (`dragoman sessions export`, or lines with `c2a` and `a2c`), or frames, one a line.
+TRACE is a transcript (`dragoman sessions export`, or lines with `c2a` and `a2c`), or messages, one per line.
 `dragoman help dialects` describes the dialects.
 
 exit status:
-    0  both sides speak v1 and nothing deviates
-    1  TRACE cannot be read
-    2  the command line makes no sense
-    3  something deviates from v1
+    0  both sides speak v1
+    1  TRACE can't be read
+    2  the command line is invalid
+    3  at least one side differs from v1
 """,
     ),
     CommandRow(
         name="dialect explain",
-        help="which dialect a recording is, and what deviates from v1",
+        help="which dialect a recording uses, and where it differs from v1",
         run="dragoman_app.cli.dialect:run_explain",
         options="recordings",
     ),
     CommandRow(
         name="dialect list",
-        help="the dialects that can be translated",
+        help="the dialects that Dragoman can translate",
         run="dragoman_app.cli.dialect:run_list",
         options="recordings",
     ),
     CommandRow(
         name="editors",
         group="this machine",
-        help="put our agents into the settings of an editor",
+        help="add Dragoman's agents to an editor's settings",
         metavar="ACTION",
         examples="""\
 examples:
-  dragoman editors install zed --dry-run        what would be changed
-  dragoman editors install zed                  asks at a terminal; --yes elsewhere
+  dragoman editors install zed --dry-run        show what would change
+  dragoman editors install zed                  asks you first; without a terminal, use --yes
   dragoman editors install vscode --agent review --yes
   dragoman editors uninstall zed
 
-Comments in settings stay, what was there is kept as a backup, and a second run changes nothing.
+Your comments stay, the old settings are kept as a backup, and a second run changes nothing.
 `dragoman help editors` describes what is written.
 
-exit status: 0 it is as wanted, 1 the settings cannot be edited, 2 it was not agreed to
+exit status: 0 done · 1 the settings can't be edited · 2 you did not confirm
 """,
     ),
     CommandRow(
@@ -1408,7 +1410,7 @@ exit status: 0 it is as wanted, 1 the settings cannot be edited, 2 it was not ag
     ),
     CommandRow(
         name="editors uninstall",
-        help="take our agents out of an editor's settings",
+        help="remove Dragoman's agents from an editor's settings",
         run="dragoman_app.cli.editors:run_uninstall",
         options="shell",
     ),
@@ -1421,29 +1423,29 @@ exit status: 0 it is as wanted, 1 the settings cannot be edited, 2 it was not ag
 examples:
   dragoman config check                 all three files; every mistake with its line
   dragoman config check hub --file hub.toml
-  dragoman config show hub              every value that holds, and which of them you set
-  dragoman config schema hub            its JSON Schema, for editors
+  dragoman config show hub              every value in use, and which of them you set
+  dragoman config schema hub            the JSON Schema, for editors
 
-The files are agents, hub and policy: `dragoman help known-agents`, `hub-configuration` and `policy`.
+The files are agents, hub and policy: see `dragoman help known-agents`, `hub-configuration` and `policy`.
 
-exit status: 0 all is good, 1 a file cannot be used, 2 the command line makes no sense
+exit status: 0 no mistakes · 1 a file has mistakes · 2 the command line is invalid
 """,
     ),
     CommandRow(
         name="config check",
-        help="whether the files can be used; every mistake with its line",
+        help="check the files; shows every mistake with its line",
         run="dragoman_app.cli.config:run_check",
         options="shell",
     ),
     CommandRow(
         name="config show",
-        help="what holds, without secrets",
+        help="show the values in use, without secrets",
         run="dragoman_app.cli.config:run_show",
         options="shell",
     ),
     CommandRow(
         name="config schema",
-        help="the JSON Schema of a file",
+        help="print the JSON Schema of a file",
         run="dragoman_app.cli.config:run_schema",
         options="shell",
     ),
@@ -1456,7 +1458,7 @@ exit status: 0 all is good, 1 a file cannot be used, 2 the command line makes no
         examples="""\
 examples:
   dragoman help                 the pages
-  dragoman help policy          what agents may do, and how you say it
+  dragoman help policy          what agents may do, and how to write rules
 
 The pages come with the package and need no network.
 """,
@@ -1486,7 +1488,7 @@ examples:
   eval "$(dragoman completions zsh)"        in ~/.zshrc, behind compinit
   dragoman completions fish | source        in ~/.config/fish/config.fish
 
-Commands, options, and the names of your agents and sessions are completed.
+Tab then completes commands, options, and the names of your agents and sessions.
 """,
     ),
     CommandRow(

@@ -55,7 +55,7 @@ def run_check(args: argparse.Namespace) -> int:
         say_json({"files": results})
     else:
         for result in results:
-            verdict = "is good" if result["exists"] else "is not there: the defaults hold"
+            verdict = "is good" if result["exists"] else "no file; the defaults apply"
             say(result["error"] or f"{result['path']}: {verdict}")
     return 1 if any(result["error"] for result in results) else 0
 

@@ -34,7 +34,9 @@ _seconds.__name__ = "number of seconds"  # for argparse's own words
 
 def run(args: argparse.Namespace) -> int:
     if not isinstance(parse_address(args.url), RemoteAddress):
-        raise LocalMistake(f"{args.url!r} is no address of a server: give ws://… or https://…")
+        raise LocalMistake(
+            f"{args.url!r} is not a server address. Use ws://HOST:PORT/acp or https://HOST/acp"
+        )
     headers = authorization(args.token_file)
     stdio = claim_stdio()
     with ShutdownSignals() as leaving:
@@ -61,7 +63,10 @@ def _outcome(url: str, end_reason: str | None, server: ResumingTransport) -> int
     if end_reason is None:
         return GONE if server.is_unreached else 0
     if is_refusal(end_reason):
-        raise CommandFailed(f"{end_reason}: is the token right? See --token-file", status=REFUSED)
+        raise CommandFailed(
+            f"{end_reason}. The server did not accept your token. Set DRAGOMAN_TOKEN, or use --token-file",
+            status=REFUSED,
+        )
     raise CommandFailed(f"{url} ended the connection: {end_reason}", status=GONE)
 
 
@@ -79,7 +84,7 @@ class Progress:
         elif notice.reason != self._reason:
             self._reason, self._was_there = notice.reason, notice.kind == "lost"
             what = "connection lost" if self._was_there else "no connection"
-            self._say(f"{what} ({notice.reason}), trying again in {notice.seconds:.1f} s")
+            self._say(f"{what} ({notice.reason}). Next try in {notice.seconds:.1f} s")
 
     def _say(self, text: str) -> None:
         say(f"dragoman connect: {text}", file=sys.stderr, flush=True)

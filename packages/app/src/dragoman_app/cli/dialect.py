@@ -85,4 +85,4 @@ def _print_deviations(who: str, deviations: Sequence[Deviation]) -> None:
     for deviation in deviations:
         often = "once" if deviation.count == 1 else f"{deviation.count} times"
         say(f"  {sanitize_line(deviation.what)} ({often}, first in frame {deviation.first_frame})")
-        say(f"    mend it: {sanitize_line(deviation.fix)}")
+        say(f"    fix: {sanitize_line(deviation.fix)}")

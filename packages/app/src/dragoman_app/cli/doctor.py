@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dialect is not None:
         agent = replace(agent, dialect=args.dialect)
     if args.cwd is not None and not agent.place and not os.path.isdir(args.cwd):
-        raise LocalMistake(f"--cwd {args.cwd}: there is no such folder")
+        raise LocalMistake(f"--cwd {args.cwd}: no such folder")
     if not args.json:
         _print_heading(agent)
     on_step = None if args.json else _print_step
@@ -124,7 +124,7 @@ def _conclusion(diagnosis: Diagnosis) -> str:
     failed_steps = [step for step in diagnosis.steps if step.verdict == "failed"]
     if not failed_steps:
         return f"It does not work: {diagnosis.outcome.value}"
-    return f"It does not work: {failed_steps[-1].summary}. What to do: {failed_steps[-1].advice}."
+    return f"It does not work: {failed_steps[-1].summary}. Try: {failed_steps[-1].advice}"
 
 
 def _print_json(diagnosis: Diagnosis) -> None:

@@ -94,7 +94,7 @@ def _write(path: Path, before: str, after: str) -> str:
         kept = f"{target}.before-dragoman-{time.strftime('%Y%m%d-%H%M%S')}"
         shutil.copy2(target, kept)
         if read_text(target) != before:
-            raise LocalMistake(f"{path} was changed meanwhile; try again")
+            raise LocalMistake(f"{path} changed in the meantime. Try again")
     if not after:
         target.unlink(missing_ok=True)
         return kept

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     if any(command.name == topic for command in COMMANDS):
         make_parser().parse_args([*args.topic, "--help"])
     names = [*pages, *(command.name for command in COMMANDS if command.help)]
-    raise UsageMistake(f"there is no page {topic!r}{nearest(topic, names)}", "see `dragoman help`")
+    raise UsageMistake(f"no page named {topic!r}{nearest(topic, names)}", "see `dragoman help`")
 
 
 def page_folder() -> Path:

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
             return _show(settings)
         return asyncio.run(_serve(args, settings))
     except JournalError as error:  # of a running hub, whoever needs the journal hears of it
-        return _fail(args, f"the journal cannot be used: {error}", 1)
+        return _fail(args, f"can't use the journal: {error}", 1)
     except LocalMistake as mistake:
         return _fail(args, str(mistake), MISTAKEN)
 
@@ -130,9 +130,9 @@ def _on_hangup(args: argparse.Namespace, run: RunningHub, leave: Callable[[], No
         try:
             notes = run.reload(_settings(args))
         except LocalMistake as error:
-            log.error("the configuration stays as it was: %s", error)
+            log.error("configuration not reloaded: %s", error)
         else:
-            log.info("the configuration was read again%s", "".join(f"; {note}" for note in notes))
+            log.info("configuration reloaded%s", "".join(f"; {note}" for note in notes))
 
     if hasattr(signal, "SIGHUP"):
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
@@ -149,5 +149,8 @@ def _say(args: argparse.Namespace, run: RunningHub) -> None:
     if run.token:
         say(f"The token (shown only once): {run.token}", file=sys.stderr, flush=True)
     else:
-        print("Clients bring a token of yours; `dragoman hub token add NAME` makes another.", file=sys.stderr)
-        print("`dragoman hub --link` prints an address of the page that is good at once.", file=sys.stderr)
+        print(
+            "Clients need one of your tokens. To create another token: dragoman hub token add NAME",
+            file=sys.stderr,
+        )
+        print("To open the page without typing a token: dragoman hub --link", file=sys.stderr)

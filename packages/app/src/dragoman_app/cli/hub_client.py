@@ -74,8 +74,8 @@ def hub_and_token(url: str | None, token_file: str | None) -> tuple[str, dict[st
     headers = authorization(token_file)
     if not headers:
         raise LocalMistake(
-            "a hub wants a token: set DRAGOMAN_TOKEN, or give --token-file. "
-            "`dragoman hub token add NAME` makes one"
+            "the hub needs a token. Set DRAGOMAN_TOKEN, or use --token-file. Create a token: dragoman hub "
+            "token add NAME"
         )
     return (socket_address(url) if url else find_hub(address_file())), headers
 
@@ -88,22 +88,22 @@ def find_hub(path: Path) -> str:
     """The address that this user's hub has written down. Nobody else may have written it: whoever is there
     gets our token.
     """
-    why = "give the address of one, or start one: dragoman hub"
+    why = "name a hub's address, or start a hub: dragoman hub"
     try:
         with open(path, "rb") as file:
             about = os.fstat(file.fileno())
             document = msgspec.json.decode(file.read(65536))
     except OSError:
-        raise HubNotAnswered(f"no hub of this user is running; {why}", status=9) from None
+        raise HubNotAnswered(f"you have no running hub; {why}", status=9) from None
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        raise HubNotAnswered(f"{path} makes no sense; {why}", status=9) from None
+        raise HubNotAnswered(f"can't understand {path}; {why}", status=9) from None
     if hasattr(os, "getuid") and (about.st_uid != os.getuid() or about.st_mode & 0o022):
-        raise HubNotAnswered(f"{path} can be written by others, so it is ignored; {why}", status=9)
+        raise HubNotAnswered(f"ignored {path}, because other people can write to it; {why}", status=9)
     url, pid = (document.get("url"), document.get("pid")) if isinstance(document, dict) else (None, None)
     if not isinstance(url, str) or not isinstance(pid, int):
-        raise HubNotAnswered(f"{path} makes no sense; {why}", status=9)
+        raise HubNotAnswered(f"can't understand {path}; {why}", status=9)
     if not _lives(pid):
-        raise HubNotAnswered(f"the hub that was at {url} (process {pid}) is gone; {why}", status=9)
+        raise HubNotAnswered(f"the hub at {url} (process {pid}) is no longer running; {why}", status=9)
     return socket_address(url)
 
 
@@ -124,10 +124,10 @@ def socket_address(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise LocalMistake(f"{url!r} is no address at all") from None
+        raise LocalMistake(f"{url!r} is not an address. Use ws://HOST:PORT/acp") from None
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
     if scheme not in ("ws", "wss") or not parts.netloc:
-        raise LocalMistake(f"{url!r} is no address of a hub: write ws://HOST:PORT/acp")
+        raise LocalMistake(f"{url!r} is not a hub address. Use ws://HOST:PORT/acp")
     path = parts.path if parts.path.strip("/") else "/acp"
     return urlunsplit((scheme, parts.netloc, path, parts.query, ""))
 

@@ -89,16 +89,16 @@ def page_address(url: str, address: str | None, hosts: list[str], *, insecure: b
     page = address or _own_address(url, hosts)
     parts = urlsplit(page)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise LocalMistake(f"{page!r} is no address of a page: write https://NAME/")
+        raise LocalMistake(f"{page!r} is not the address of a page. Use https://NAME/")
     if parts.netloc.lower() not in hosts:
         raise LocalMistake(
-            f"the hub does not go by the name {parts.netloc}, and would refuse the device: "
-            f"start it with --host {parts.netloc}"
+            f"the hub does not know the name {parts.netloc}, and would refuse the device. Start the hub "
+            f"with --host {parts.netloc}"
         )
     if not insecure and not is_safe(page):
         raise LocalMistake(
-            f"{page} is not encrypted: whoever is on the same network could read the token. "
-            "`dragoman hub reach` shows safe ways; --insecure pairs over a network that you trust"
+            f"{page} is not encrypted: anybody on the same network could read the token. `dragoman hub "
+            f"reach` shows safe ways. If you trust the network, add --insecure"
         )
     return f"{parts.scheme}://{parts.netloc}/"
 
@@ -130,22 +130,28 @@ def _show(args: argparse.Namespace, address: str, links: list[str], seconds: flo
         return
     if not args.no_qr:
         _draw(address)
-    say(f"Scan the code with the device, or open this address; it is good once, for {_span(seconds)}:")
+    say(f"On the device, scan this code or open this address. It works once, in the next {_span(seconds)}:")
     say(f"\n  {address}\n")
     if links:
-        say("To add this hub to the page of another one instead, open there:\n")
+        say("To add this hub to another hub's page instead, open this address there:\n")
         say("".join(f"  {sanitize_line(link)}\n" for link in links))
     parts = urlsplit(address)
     if is_loopback_host(parts.hostname or ""):
-        say("This address works on this machine only. `dragoman hub reach` shows how others reach the hub.")
+        say(
+            "This address works only on this machine. To reach the hub from another device: dragoman hub "
+            "reach"
+        )
     elif parts.scheme != "https":
         say(
-            "Installing the page, reading it offline and notifications, also while it is closed, need HTTPS: "
-            "`dragoman hub reach` shows how to get it."
+            "Without HTTPS you can't install the page, read it offline or get notifications. To set up "
+            "HTTPS: dragoman hub reach"
         )
     else:
-        say("To be notified on the device: open Settings there, Notifications when this page is closed.")
-    say("Waiting for the device; Ctrl-C withdraws the code.", flush=True)
+        say(
+            "For notifications on the device, open Settings there, then Notifications when this page is "
+            "closed."
+        )
+    say("Waiting for the device. Ctrl-C cancels the code.", flush=True)
 
 
 def _draw(address: str) -> None:
@@ -180,8 +186,11 @@ def _tell(args: argparse.Namespace, status: JsonObject) -> int:
         say_json({key: value for key, value in status.items() if key != "id"}, flush=True)
     elif is_paired:
         name, device = sanitize_line(status["name"]), sanitize_line(status["device"] or "a device")
-        say(f"{device} came, as {name}, and may: {', '.join(status['scopes'])}.")
-        say(f"`dragoman hub token revoke {name}` takes that back; `dragoman hub token list` shows devices.")
+        say(f"Paired {device} as {name}. It may: {', '.join(status['scopes'])}.")
+        say(
+            f"To end its access: dragoman hub token revoke {name}. To see all devices: dragoman hub token "
+            f"list"
+        )
     else:
         say(f"dragoman hub pair: {ENDS.get(status['state'], status['state'])}", file=sys.stderr)
     return 0 if is_paired else 1

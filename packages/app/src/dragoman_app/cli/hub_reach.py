@@ -23,8 +23,9 @@ from dragoman_app.cli.hub_client import HubNotAnswered, address_file, find_hub, 
 TAILSCALE_SECONDS = 5.0
 
 UNSAFE = (
-    "{url} is not encrypted and can be reached by others: whoever is on the way reads tokens and sessions. "
-    "Let the hub listen at 127.0.0.1 and use one of the ways below, or give it --tls-cert and --tls-key"
+    "{url} is not encrypted, and other machines can reach it: anybody on the network can read tokens and "
+    "sessions. Let the hub listen at 127.0.0.1 and use one of the ways below, or start it with --tls-cert "
+    "and --tls-key"
 )
 
 
@@ -89,7 +90,7 @@ def reach_ways(port: int, *, tailscale_name: str = "") -> list[ReachWay]:
             ),
             address=f"https://{name}/",
             https=True,
-            note="for your own devices, with a certificate; nobody else reaches it",
+            note="for your own devices only, with a certificate",
         ),
         ReachWay(
             name="Cloudflare Tunnel",
@@ -104,7 +105,8 @@ def reach_ways(port: int, *, tailscale_name: str = "") -> list[ReachWay]:
             ),
             address="https://HUB.EXAMPLE.ORG/",
             https=True,
-            note="everybody can knock, and Cloudflare can read along: put an Access policy in front of it",
+            note="anybody on the internet can reach the login, and Cloudflare can read the traffic. "
+            "Protect it with an Access policy",
         ),
         ReachWay(
             name="SSH",
@@ -114,7 +116,7 @@ def reach_ways(port: int, *, tailscale_name: str = "") -> list[ReachWay]:
             commands=(f"ssh -N -L {port}:127.0.0.1:{port} USER@THIS-MACHINE", "dragoman hub pair"),
             address=f"http://127.0.0.1:{port}/",
             https=False,
-            note="from another computer, which runs the first command; there the page can be installed too",
+            note="for another computer. Run the first command there; you can also install the page there",
         ),
     ]
     return sorted(ways, key=lambda way: not way.installed)
@@ -141,10 +143,10 @@ def _show(url: str, refusal: str, ways: list[ReachWay]) -> None:
     else:
         say(f"The hub is at {url}.\n")
     for way in ways:
-        state = "installed" if way.installed else f"{way.program} is not installed here"
+        state = "installed" if way.installed else f"{way.program} not installed"
         say(f"{way.name} ({state}): {way.note}")
         for command in way.commands:
             say(f"  {command}")
-        say(f"  then open {way.address}\n")
-    say("Notifications, also while the page is closed, and installing it need HTTPS, or 127.0.0.1.")
-    say('A hub that runs as a service gets its name by `hosts = ["NAME"]` in hub.toml instead of --host.')
+        say(f"  Then open {way.address}\n")
+    say("To install the page or get notifications, use HTTPS or 127.0.0.1.")
+    say('If the hub runs as a service, write `hosts = ["NAME"]` into hub.toml instead of --host.')

@@ -25,8 +25,8 @@ from dragoman_app.cli.hub_status_text import show, show_agents
 FORBIDDEN = -32003
 
 WANTED = (
-    "a hub wants a token: set DRAGOMAN_TOKEN, or give --token-file. "
-    "`dragoman hub token add status --scope admin` makes one"
+    "the hub needs a token. Set DRAGOMAN_TOKEN, or use --token-file. Create a token: dragoman hub token "
+    "add status --scope admin"
 )
 
 
@@ -70,7 +70,7 @@ async def _ask_and_show(args: argparse.Namespace, url: str, headers: dict[str, s
         sys.stdout.write(clear + text)
     sys.stdout.flush()
     if not whole:
-        print("This token may not see more; the whole status needs the scope admin.", file=sys.stderr)
+        print("This token can't see more. The whole status needs the scope admin.", file=sys.stderr)
     return 0 if whole else 1
 
 

@@ -49,7 +49,7 @@ def _show_token(store: TokenStore, args: argparse.Namespace, token: str) -> int:
         _print_json({**_plain(entry), "token": token})
     else:
         say(token)
-        say(f"This is the token {args.name!r}; it is shown only once.", file=sys.stderr)
+        say(f"This is the token {args.name!r}. Copy it now: it is shown only once.", file=sys.stderr)
     return 0
 
 
@@ -58,7 +58,7 @@ def _revoke(store: TokenStore, args: argparse.Namespace) -> int:
     if args.json:
         _print_json({"revoked": args.name})
     else:
-        say(f"{args.name} is revoked")
+        say(f"Revoked {args.name}")
     return 0
 
 
@@ -67,7 +67,10 @@ def _list(store: TokenStore, args: argparse.Namespace) -> int:
     if args.json:
         _print_json({"tokens": [_plain(token) for token in tokens]})
     elif not tokens:
-        print("There is no token yet: `dragoman hub token add NAME` makes one, and so does the first start.")
+        print(
+            "No tokens yet. The first start of the hub creates a token; to create one now: dragoman hub "
+            "token add NAME"
+        )
     else:
         _print_table(tokens)
     return 0

@@ -37,7 +37,7 @@ async def _talk(args: argparse.Namespace, url: str, headers: dict[str, str]) -> 
         if args.answer:
             return await _answer_one(hub, waiting, *args.answer)
         if not waiting:
-            print("Nothing is waiting.")
+            print("No open questions. Agents' questions appear here.")
             return 0
 
         lines = TerminalLines(sys.stdin.fileno())
@@ -56,7 +56,7 @@ async def _ask(hub: HubCaller, request: JsonObject, lines: TerminalLines) -> Non
     if answer.strip():
         option = option_of(request, answer.strip())
         if option is None:
-            print("That is not one of the options. The question stays open.")
+            print("Not one of the options. The question stays open.")
         else:
             say("Answered." if await _settle(hub, request, option) else "Somebody else answered first.")
 
@@ -64,7 +64,7 @@ async def _ask(hub: HubCaller, request: JsonObject, lines: TerminalLines) -> Non
 async def _answer_one(hub: HubCaller, waiting: list[JsonObject], name: str, answer: str) -> int:
     requests = [request for request in waiting if name_of(request) == name]
     if not requests:
-        raise CommandFailed(f"no question named {name} is waiting")
+        raise CommandFailed(f"no open question named {name}")
     option = option_of(requests[0], answer)
     if option is None:
         raise LocalMistake(f"{name} has no option {answer!r}")
@@ -156,7 +156,7 @@ def describe_request(request: JsonObject, *, now: float) -> str:
         lines.append(f"  {remaining(float(request['expiresAt']) - now)}")
     why = request.get("rule") or (request.get("act") or {}).get("why")
     if why:
-        lines.append(f"  asked because: {why}")
+        lines.append(f"  why you are asked: {why}")
     lines += [f"  {line}" for line in risks_of(request)]
     numbered_options = enumerate(options_of(request), 1)
     lines += [f"    {number}. {option_name(words)} ({kind})" for number, (_, kind, words) in numbered_options]

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 def _check_source(place: str) -> None:
     """To open a file that is not there would make it."""
     if not is_nats_address(place) and not Path(place).expanduser().is_file():
-        raise JournalError(f"there is no journal {place}: check FROM")
+        raise JournalError(f"no journal {place}. Check FROM")
 
 
 async def _copy(args: argparse.Namespace, copies: list[CopiedStream]) -> None:

@@ -58,12 +58,12 @@ def run_status(args: argparse.Namespace) -> int:
     for journal in journals:
         say(f"{journal.name:<8}  {_summary(journal)}\n{'':<8}  {journal.place}")
     days = settings.keep_days
-    say(f"keep_days = {days}: " + (f"the hub forgets a session after {days} days." if days else KEPT_UNTIL))
-    say("\nErase: dragoman sessions forget, dragoman journal prune. See `dragoman help retention`.")
+    say(f"keep_days = {days}: " + (f"the hub erases a session after {days} days." if days else KEPT_UNTIL))
+    say("\nTo erase: dragoman sessions forget, or dragoman journal prune. See `dragoman help retention`.")
     return 0
 
 
-KEPT_UNTIL = "everything is kept until you erase it."
+KEPT_UNTIL = "sessions are kept until you erase them."
 
 
 def _look(name: str, place: str) -> StoredSessions:
@@ -130,7 +130,7 @@ def run_prune(args: argparse.Namespace) -> int:
             elif path.exists():
                 reports.append(asyncio.run(forget_here(path, args, choice)))
             elif args.journal:
-                problems[place] = "there is no such file; `dragoman journal` shows what is stored"
+                problems[place] = "no such file. To see what is stored: dragoman journal"
         except CallFailed as error:
             problems[place] = f"the hub refused: {error.message}"
         except (DragomanError, OSError) as error:
@@ -151,4 +151,4 @@ def _show(reports: list[ForgetReport], problems: dict[str, str]) -> None:
     for place, why in problems.items():
         say(f"dragoman journal prune: {place}: {why}", file=sys.stderr)
     if not reports and not problems:
-        say("Nothing is stored yet.", file=sys.stderr)
+        say("Nothing is stored yet. Sessions appear here after your first `dragoman run`.", file=sys.stderr)

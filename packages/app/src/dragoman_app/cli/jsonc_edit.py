@@ -64,14 +64,14 @@ def remove_members(text: str, table: str, keys: tuple[str, ...], *, path: str) -
 def _document(text: str, path: str) -> dict[str, Any]:
     document = parse_jsonc(text.encode(), path=path)
     if not isinstance(document, dict):
-        raise LocalMistake(f"{path}: this is no object of settings")
+        raise LocalMistake(f"{path}: not a JSON object of settings")
     return document
 
 
 def _inner(document: dict[str, Any], table: str, path: str) -> dict[str, Any]:
     inner = document.get(table, {})
     if not isinstance(inner, dict):
-        raise LocalMistake(f"{path}: {table} is no object; please edit it by hand")
+        raise LocalMistake(f"{path}: {table} is not an object. Edit the file by hand")
     return inner
 
 

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
-    say(f"{sanitize_line(str(folder))}: {len(texts)} files. To go on:")
+    say(f"{sanitize_line(str(folder))}: {len(texts)} files. Next:")
     place = sanitize_line(shlex.quote(str(folder)))
     say(f'  cd {place} && python -m venv .venv && .venv/bin/pip install -e ".[dev]"')
     say("  .venv/bin/pytest")

@@ -23,7 +23,7 @@ _CHOICE = re.compile(r"invalid choice: '(.+?)' \(choose from (.+)\)")
 
 
 class Parser(argparse.ArgumentParser):
-    """Explains what to do next when the command line makes no sense."""
+    """Explains what to do next when the command line is invalid."""
 
     fill: Callable[[Parser], None] | None = None
     """Adds the options of a command once it is chosen: all options together would slow every start."""
@@ -102,7 +102,7 @@ class Parser(argparse.ArgumentParser):
             self.error(f"too many words: {' '.join(words)}")
         option = options[0].partition("=")[0]
         near = nearest(option, self._option_string_actions)
-        self.error(f"there is no option {option}{near}")
+        self.error(f"unknown option {option}{near}")
 
     def _refuse_option_before(self, word: str) -> None:
         """A word that is no command here may be the value of an option that does not exist."""
@@ -125,14 +125,14 @@ class Parser(argparse.ArgumentParser):
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction) and list(action.choices) == list(choices):
                 choices = [command.dest for command in action._choices_actions]  # without internal ones
-                what = f"there is no command {word!r}"
+                what = f"unknown command {word!r}"
                 break
         else:
-            what = f"{place}{word!r} is not possible"
+            what = f"{place}{word!r} is not allowed here"
         near = nearest(word, choices)
         if near or len(choices) > MOST_CHOICES:
             return f"{what}{near}"
-        return f"{what}; choose from {', '.join(choices)}"
+        return f"{what}. Choose from {', '.join(choices)}"
 
 
 def make_parser(words: Sequence[str] = ()) -> Parser:

@@ -37,8 +37,8 @@ from dragoman_local.workspace.policy.policy_paths import policy_paths
 from dragoman_local.workspace.policy.rules import PolicyRule
 from dragoman_local.workspace.policy.shell import read_line
 
-MEND = "mend that file; `dragoman help policy` describes the language"
-SEE_HELP = "see dragoman policy explain --help"
+MEND = "fix that file; see `dragoman help policy`"
+SEE_HELP = "dragoman policy explain --help"
 
 
 def run_explain(args: argparse.Namespace) -> int:
@@ -79,11 +79,11 @@ def run_list(args: argparse.Namespace) -> int:
     if remembered_layer.rules:
         _print_layer(remembered_layer, " (remembered answers; they apply where you would be asked)")
     if not policy.layers:
-        say(f"No rules yet. Yours would be in {policy_paths().policy}.")
+        say(f"No rules yet. Write them into {policy_paths().policy}")
     defaults = [layer.default for layer in policy.layers if layer.default and not layer.only_stricter]
     say(f"If no rule matches: {defaults[0] if defaults else 'ask'}")
     if policy.approve is not None:
-        say(f"Nobody is asked: approve {policy.approve}")
+        say(f"If nobody can answer: approve {policy.approve}")
     return 0
 
 
@@ -99,14 +99,16 @@ def run_allow(args: argparse.Namespace) -> int:
         act = resolve(_act(args, setting))
         rule = rule_text(act, "allow", now=datetime.now(UTC))
         if rule is None:
-            raise CommandFailed("this is not clear enough for a rule", "write one: dragoman help policy")
+            raise CommandFailed(
+                "this request is too vague for a rule", "write a rule yourself: dragoman help policy"
+            )
         rules = (*policy.remembered_rules, *read_policy(rule, "this answer").rules)
         decision = msgspec.structs.replace(policy, remembered_rules=rules).decide(act)
     if decision.outcome != "allow":
         why = f"{decision.rule} says {decision.outcome}: {decision.why}"
-        raise CommandFailed(sanitize_line(why), "see dragoman policy list")
+        raise CommandFailed(sanitize_line(why), "dragoman policy list")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise CommandFailed("a person has to say so at a terminal", "type this line there yourself")
+        raise CommandFailed("only a person at a terminal may allow this", "type this line there yourself")
     confirm(sanitize_line(f"{cover_text(act)} Allow this?"), is_agreed=False)
     path = policy_paths().remembered_file
     with ErrorStatus(OSError, PolicyError, status=1, next_step=f"look at {path}"):
@@ -121,7 +123,7 @@ def run_forget(args: argparse.Namespace) -> int:
         was_forgotten = RememberedRules(path).forget(line)
     if not was_forgotten:
         raise CommandFailed(
-            f"no rule begins in line {line} of {path}", "dragoman policy list shows the lines"
+            f"no rule begins at line {line} of {path}", "dragoman policy list shows the lines"
         )
     say(f"Forgotten. You will be asked again. ({path})")
     return 0
@@ -139,10 +141,10 @@ def _act(args: argparse.Namespace, setting: ActContext) -> Act:
     kind = args.kind or (args.tool if args.tool in TOOL_KINDS else None)
     if kind is not None and kind not in TOOL_KINDS:
         raise UsageMistake(
-            f"{kind!r} is no kind of tool; known are {', '.join(sorted(TOOL_KINDS))}", SEE_HELP
+            f"unknown kind of tool {kind!r}. Choose from {', '.join(sorted(TOOL_KINDS))}", SEE_HELP
         )
     if args.command is None and args.tool is None and not args.path:
-        raise UsageMistake("nothing to explain: give --command, --tool, --path or --request", SEE_HELP)
+        raise UsageMistake("nothing to explain. Add --command, --tool, --path or --request", SEE_HELP)
     if args.method in ("fs/read", "fs/write"):
         if len(args.path) != 1:
             raise UsageMistake(f"{args.method} needs exactly one --path", SEE_HELP)
@@ -174,7 +176,7 @@ def _from_request(path: str, setting: ActContext) -> Act:
         params = frame.get("params", frame) if isinstance(frame, dict) else frame
         request = read(msgspec.json.encode(params), v1.RequestPermissionRequest)
     except (msgspec.DecodeError, SchemaError) as error:
-        raise PolicyError(path, 0, f"is no permission request: {error}") from None
+        raise PolicyError(path, 0, f"is not a permission request: {error}") from None
     return act_of_call(request.tool_call, setting, session_id=request.session_id)
 
 

@@ -49,7 +49,7 @@ SHOWN: Final = 20
 _SOURCES: Final[dict[Source, str]] = {
     "request": "asked for",
     "lent": "lent files and terminals",
-    "announced": "announced, asked nobody",
+    "announced": "announced only",
 }
 
 
@@ -124,7 +124,7 @@ def _propose(
         if needs is not None:
             _print_needs(needs)
         say(f"# {questions:,} questions, of which these rules would have saved {saved:,}.\n")
-        say(text or "# There is no rule to propose.")
+        say(text or "# No rules to suggest.")
     if args.write and suggestions:
         with ErrorStatus(OSError, PolicyError, status=1, next_step=f"look at {file}"):
             RememberedRules(os.path.abspath(file)).add(text)
@@ -167,9 +167,7 @@ def read_acts(args: argparse.Namespace, take: Callable[[RecordedAct], None], *, 
         say("The journal of your hub is on NATS, and is not read.", file=sys.stderr)
     if not found:
         what = ", ".join(path for path, _ in places)
-        raise CommandFailed(
-            f"nothing is recorded yet: there is no {what}", "dragoman run records what it does"
-        )
+        raise CommandFailed(f"nothing is recorded yet: no {what}", 'dragoman run "Explain this folder"')
     span = getattr(args, "since", None)
     since = 0.0 if span is None else time.time() - span
     with ErrorStatus(JournalError, OSError, LocalMistake, status=1):
@@ -181,7 +179,7 @@ def read_acts(args: argparse.Namespace, take: Callable[[RecordedAct], None], *, 
     elif session:
         streams = [each for each in streams if session in (each[0].stream, each[0].session)]
     if session and not streams:
-        raise CommandFailed(f"no session {session!r} is recorded", "see dragoman sessions list")
+        raise CommandFailed(f"no session {session!r} is recorded", "dragoman sessions list")
     with ErrorStatus(JournalError, OSError, LocalMistake, status=1):
         for path, key in found:
             infos = [info for info, place, _ in streams if place == path]
@@ -238,16 +236,14 @@ async def acts_of(
 
 
 def _print(counts: TrialCounts, verdicts: Sequence[Verdict], names: Sequence[str]) -> None:
-    say(f"{counts.judged:,} acts in {counts.sessions:,} sessions, judged by")
+    say(f"{counts.judged:,} actions in {counts.sessions:,} sessions, checked with")
     say(sanitize_line(f"  {', '.join(names) or 'no rules'}"))
     say(f"\n{'':<26}{'allow':>8}{'ask':>8}{'deny':>8}")
     for source, name in _SOURCES.items():
         row = counts.acts.get(source)
         if row is not None:
             say(f"{name:<26}{row['allow']:>8,}{row['ask']:>8,}{row['deny']:>8,}")
-    say(
-        f"\n{counts.questions:,} questions; {counts.held_by_wall:,} of them are about what a wall would hold."
-    )
+    say(f"\n{counts.questions:,} questions; the sandbox would answer {counts.held_by_wall:,} of them.")
     _print_acts("Would be denied, was allowed", [each for each in verdicts if each.is_stricter])
     _print_acts("Would be allowed, was refused", [each for each in verdicts if each.is_milder])
     for flaw, number in sorted(counts.flaws.items()):

@@ -24,8 +24,10 @@ from dragoman_local.journal.contract import Entry
 def run(args: argparse.Namespace) -> int:
     speed = {"real": "1", "fast": "0"}.get(args.speed, args.speed)
     if (args.party == "client") != bool(args.command) or not speed.replace(".", "", 1).isdigit():
-        what = "name an agent after --" if args.party == "client" else "a command belongs to --as client"
-        raise LocalMistake(f"{what}; --speed takes real, fast or a number")
+        what = (
+            "the agent's command is missing after --" if args.party == "client" else "--as client is missing"
+        )
+        raise LocalMistake(f"{what}; --speed must be real, fast or a number")
     with ErrorStatus(OSError, BadTranscript, status=MISTAKEN):
         entries = read_entries(args.recording)
     if args.party == "client":

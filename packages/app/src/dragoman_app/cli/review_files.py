@@ -40,7 +40,9 @@ def read_files(names: Sequence[str], *, stdin_name: str) -> list[ReviewFile]:
     files: dict[str, ReviewFile] = {}
     for name in names:
         if name == "-":
-            content = decode(sys.stdin.buffer.read()) or ReviewNote(stdin_name, "not reviewed: it is no text")
+            content = decode(sys.stdin.buffer.read()) or ReviewNote(
+                stdin_name, "not reviewed: it is not text"
+            )
             files[stdin_name] = ReviewFile(stdin_name, None, content)
         else:
             for path in _expand(Path(name)):
@@ -52,7 +54,7 @@ def read_files(names: Sequence[str], *, stdin_name: str) -> list[ReviewFile]:
 def _expand(path: Path) -> Iterable[Path]:
     """The files that a path stands for. One that somebody named is reviewed, whatever it is called."""
     if not path.exists():
-        raise NothingThere(f"there is no file or folder {path}")
+        raise NothingThere(f"no file or folder {path}")
     if not path.is_dir():
         return [path]
     git = find_program("git")

@@ -60,7 +60,7 @@ class ReviewSources:
             if data is None:
                 continue
             name = short_path(changes.top / file.path)
-            source = self._keep(name, decode(data) or ReviewNote(name, "not reviewed: it is no text"))
+            source = self._keep(name, decode(data) or ReviewNote(name, "not reviewed: it is not text"))
             if source is not None:
                 yield self._narrow(source, changes, file, whole=whole)
 

@@ -49,7 +49,9 @@ class RewindReport(Struct, kw_only=True):
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
     if args.undo == (args.to is not None):
-        raise UsageMistake("say where to go back to", "use --to TURN, or --undo for the last rewind")
+        raise UsageMistake(
+            "the turn to go back to is missing", "use --to TURN, or --undo for the last rewind"
+        )
     if args.conversation and args.undo:
         raise UsageMistake("--undo is for files alone", "leave --conversation out")
     if args.to is not None and args.to < 1:
@@ -114,7 +116,7 @@ def _last_rewind(store: TreeStore, folder: str) -> list[Turn]:
     """The last rewind in a folder that was not undone."""
     found = last_rewind(store, folder)
     if found is None:
-        raise CommandFailed(f"there is no rewind in {folder} to be undone", "name its folder with --folder")
+        raise CommandFailed(f"no rewind to undo in {folder}", "name its folder with --folder")
     return [found]
 
 

@@ -104,7 +104,7 @@ def run_show(args: argparse.Namespace) -> int:
             say_json({"boundary": boundary, "reason": reason, "command": args.command}, indent=2)
         else:
             say(wall.boundary.text())
-            say(f"here       {'cannot be held: ' + reason if reason else 'can be held'}")
+            say(f"here       {'not supported: ' + reason if reason else 'supported'}")
     finally:
         wall.close()
     return 0
@@ -114,7 +114,7 @@ def run_verify(args: argparse.Namespace) -> int:
     """Try the boundary from inside, then run the command behind it, if there is one."""
     profile, _ = _profile(args)
     if profile == "off":
-        raise LocalMistake("the profile off has no wall to verify. Choose workspace or read-only")
+        raise LocalMistake("the profile off has no sandbox to verify. Choose workspace or read-only")
     hold_or_refuse(profile)
     folders = _folders(args)
     wall = Wall(profile, folders=folders)
@@ -166,7 +166,7 @@ def _is_outside(wall: Wall, path: str) -> bool:
 def _run(wall: Wall, command: Sequence[str], folder: str) -> int:
     program = shutil.which(command[0])
     if program is None:
-        raise LocalMistake(f"there is no program {command[0]!r} on PATH")
+        raise LocalMistake(f"no program {command[0]!r} on PATH")
     words = wall.command_line([os.path.abspath(program), *command[1:]])
     status = subprocess.run(words, cwd=folder, check=False).returncode
     return status if status >= 0 else 128 - status

@@ -56,11 +56,13 @@ def _check_options(args: argparse.Namespace) -> None:
     names = [name for name, value in given.items() if value]
     if names:
         raise UsageMistake(
-            f"{', '.join(names)} can be given with --openai alone",
-            "add --openai, or leave them out: clients that speak ACP decide for themselves",
+            f"{', '.join(names)} works only with --openai",
+            "add --openai, or remove these options: clients that speak ACP decide for themselves",
         )
     if not args.command:
-        raise UsageMistake("no agent was named", "give its command after --, or --openai and --agent")
+        raise UsageMistake(
+            "no agent was named", "put the agent's command after --, or use --openai and --agent"
+        )
 
 
 async def _serve_acp(args: argparse.Namespace) -> None:

@@ -25,7 +25,7 @@ class ServedAddress:
         self.host, port = parse_listen(args.listen or DEFAULT_LISTEN)
         if not needs_token and not is_loopback(self.host):
             raise LocalMistake(
-                f"{self.host} can be reached by others, so a token is needed: leave --no-token out"
+                f"other machines can reach {self.host}, so a token is needed. Remove --no-token"
             )
         self.tls = _tls(args)
         token = _token(args.token_file) if needs_token else ""
@@ -54,11 +54,11 @@ def _token(path: str | None) -> str:
         return new_token()
     token = read_token(path)
     if len(token) < 32:
-        raise LocalMistake(f"the token in {path} is shorter than 32 characters: anybody might guess it")
+        raise LocalMistake(f"the token in {path} is shorter than 32 characters, so people could guess it")
     return token
 
 
 def _tls(args: argparse.Namespace) -> Tls | None:
     if bool(args.tls_cert) != bool(args.tls_key):
-        raise LocalMistake("--tls-cert and --tls-key belong together")
+        raise LocalMistake("--tls-cert and --tls-key must be used together")
     return Tls(args.tls_cert, args.tls_key) if args.tls_cert else None

@@ -72,11 +72,11 @@ def _repair(path: Path) -> None:
 
 def _nothing_yet(args: argparse.Namespace, path: Path) -> None:
     if args.action not in ("list", "search"):
-        raise SessionMistake(f"no sessions are recorded yet: {path} does not exist")
+        raise SessionMistake('no sessions are recorded yet. Start one: dragoman run "Explain this folder"')
     if args.json:
         say_json({"sessions": []} if args.action == "list" else {"found": []})
     else:
-        say(f"No sessions are recorded yet: {path} does not exist.", file=sys.stderr)
+        say('No sessions are recorded yet. Start one: dragoman run "Explain this folder"', file=sys.stderr)
 
 
 async def _list(journal: Journal, args: argparse.Namespace) -> None:

@@ -64,9 +64,9 @@ class ForgetReport(Struct, kw_only=True):
 def run(args: argparse.Namespace) -> int:
     """Run `sessions forget`; returns the exit status."""
     if args.ids and (args.all or args.agent or args.older_than is not None):
-        raise LocalMistake("name sessions, or choose them with --all, --agent or --older-than; not both")
+        raise LocalMistake("name sessions, or choose them with --all, --agent or --older-than, but not both")
     if not (args.ids or args.all or args.agent or args.older_than is not None):
-        raise LocalMistake("say which sessions: name them, or use --agent, --older-than or --all")
+        raise LocalMistake("no sessions named. Name their ids, or use --agent, --older-than or --all")
     before = None if args.older_than is None else time.time() - args.older_than
     choice = ForgetChoice(ids=tuple(args.ids), agent=args.agent, before=before)
     with HubErrors(mistake=1, unreachable=1 if args.hub is None else 9, act="write"):
@@ -79,7 +79,9 @@ async def _run(args: argparse.Namespace, choice: ForgetChoice) -> int:
     else:
         path = Path(args.journal) if args.journal else history_path()
         if not path.exists():
-            raise SessionMistake(f"no sessions are recorded yet: {path} does not exist")
+            raise SessionMistake(
+                'no sessions are recorded yet. Start one: dragoman run "Explain this folder"'
+            )
         report = await forget_here(path, args, choice)
     if args.json:
         say_json(report)
@@ -122,7 +124,9 @@ async def forget_here(path: Path, args: argparse.Namespace, choice: ForgetChoice
     """Erase sessions of a journal's file that no hub uses."""
     hub = "" if _is_same(path, history_path()) or _is_same(path, sessions_path()) else running_hub(path)
     if hub:
-        raise SessionMistake(f"a {hub} uses this journal: add --hub to let it forget, or end it first")
+        raise SessionMistake(
+            f"a {hub} uses this journal. Add --hub to let the hub erase the sessions, or stop the hub first"
+        )
     report = ForgetReport(place=str(path), dry_run=args.dry_run)
     async with open_journal(path) as journal:
         infos = await _chosen(journal, choice)
@@ -201,9 +205,9 @@ def _why_kept(path: Path, info: StreamInfo) -> str:
     """Why a session cannot be erased now; empty if it can."""
     if _is_same(path, history_path()):
         is_open = is_running(info.stream) if HAS_LOCKS else info.state == "running"
-        return "`dragoman run` or `dragoman chat` has it open: end that first" if is_open else ""
+        return "`dragoman run` or `dragoman chat` has the session open: end that first" if is_open else ""
     if _is_same(path, sessions_path()) and is_turn_running(info.stream):
-        return "a turn runs in it: let it end first"
+        return "a turn is running: let it end first"
     return ""
 
 

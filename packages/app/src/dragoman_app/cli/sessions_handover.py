@@ -29,9 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Run it; returns the exit status."""
     with HubErrors(mistake=1, unreachable=1 if args.hub is None else 9):
         if not args.agent and not args.brief:
-            raise SessionMistake(
-                "name the agent that goes on with --agent, or look at the brief with --brief"
-            )
+            raise SessionMistake("name the next agent with --agent, or read the brief with --brief")
         return _here(args) if args.hub is None else asyncio.run(_at_hub(args))
 
 
@@ -41,9 +39,12 @@ def run(args: argparse.Namespace) -> int:
 def _here(args: argparse.Namespace) -> int:
     path = Path(args.journal) if args.journal else history_path()
     if not path.exists():
-        raise SessionMistake(f"no sessions are recorded yet: {path} does not exist")
+        raise SessionMistake('no sessions are recorded yet. Start one: dragoman run "Explain this folder"')
     if not args.brief and args.journal:
-        raise SessionMistake("only sessions of this person's history can go on; --brief shows any other")
+        raise SessionMistake(
+            "only sessions in your own history can continue. To read the brief of another "
+            "session, use --brief"
+        )
     info, brief = asyncio.run(_read(path, args.id))
     if args.brief:
         _show(brief, as_json=args.json)

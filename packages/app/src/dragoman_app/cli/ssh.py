@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
             return run_agent(client, args)
     except RemoteFailed as error:
-        tell_person("ssh", f"{error}\nTo go on: {error.next_step}.")
+        tell_person("ssh", f"{error}\nTry: {error.next_step}")
         return FAILED
 
 
@@ -43,7 +43,7 @@ def _access(args: argparse.Namespace) -> RemoteAccess:
     place = parse_place(text) if is_place else RemotePlace(kind="ssh", name=check_host(text))
     python = args.python or os.environ.get("DRAGOMAN_REMOTE_PYTHON", "") or "python3"
     if not re.fullmatch(r"[A-Za-z0-9/._+][A-Za-z0-9/._+-]*", python):
-        raise LocalMistake(f"{python!r} is no name of a Python: give a program or an absolute path")
+        raise LocalMistake(f"{python!r} is not a Python program. Use a program's name or an absolute path")
     ssh_config = args.ssh_config or os.environ.get("DRAGOMAN_SSH_CONFIG", "")
     return RemoteAccess(place=place, ssh_config=ssh_config, python=python, shares=not args.no_sharing)
 
@@ -51,6 +51,4 @@ def _access(args: argparse.Namespace) -> RemoteAccess:
 def _log_in(access: RemoteAccess) -> None:
     """At a terminal, let ssh ask what it has to, before its connection is used for anything else."""
     if os.isatty(0) and os.isatty(2) and not access.log_in():
-        raise RemoteFailed(
-            f"{access.place} cannot be reached", f"see whether `ssh {access.place.name}` works"
-        )
+        raise RemoteFailed(f"can't reach {access.place}", f"ssh {access.place.name}")

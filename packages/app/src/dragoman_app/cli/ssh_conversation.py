@@ -40,7 +40,9 @@ def run_agent(client: ClientProcess, args: argparse.Namespace) -> int:
     """Hold the conversation until one side ends; gives the exit status."""
     profile = parse_profile(args.sandbox or "off")
     if works_in_folders(profile) and not args.cwd:
-        raise LocalMistake(f"the sandbox profile {profile} is around a folder there: name it with --cwd")
+        raise LocalMistake(
+            f"the sandbox profile {profile} needs a folder on the other machine. Name it with --cwd"
+        )
     order = {
         "name": f"{os.getpid()}-{secrets.token_hex(6)}",
         "command": list(args.command),
@@ -111,7 +113,7 @@ def _variables(words: list[str]) -> dict[str, str]:
     for word in words:
         name, is_set, value = word.partition("=")
         if not VARIABLE.fullmatch(name) or "\0" in value:
-            raise LocalMistake("--env takes NAME or NAME=VALUE")
+            raise LocalMistake("--env needs NAME or NAME=VALUE")
         if is_set or name in os.environ:
             variables[name] = value if is_set else os.environ[name]
     return variables

@@ -42,7 +42,7 @@ def _text(report: dict[str, Any], *, is_removal: bool) -> str:
         return f"{report['place']}: removed {report['removed']}"
     lines = [f"{report['place']}: Python {report['python']} on {report['platform']}"]
     lines += [f"  {folder['name']}  {folder['bytes'] / 1e6:.1f} MB" for folder in report["folders"]]
-    lines += [f"  agent {name} is kept there" for name in report["agents"]]
+    lines += [f"  agent {name} is stored there" for name in report["agents"]]
     if not report["folders"]:
         lines.append("  Dragoman has nothing there")
     return "\n".join(lines)

@@ -30,8 +30,8 @@ def attach(words: list[str], *, folder: str | None) -> int:
     """Show a recording from its beginning, and follow it until its conversation has ended."""
     path = Path(words[0]) if words else newest(taps_folder(folder))
     if path is None or not path.is_file():
-        what = "there is no recording yet" if path is None else f"there is no file {path}"
-        raise LocalMistake(f"{what}; start one with: dragoman tap -- COMMAND")
+        what = "no recording yet" if path is None else f"no file {path}"
+        raise LocalMistake(f"{what}. Start one: dragoman tap -- COMMAND")
     say(f"{path}\n", file=sys.stderr)
     try:
         for line in _live_lines(path):

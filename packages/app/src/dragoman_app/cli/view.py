@@ -19,7 +19,7 @@ from dragoman_local.journal.contract import Entry
 def run(args: argparse.Namespace) -> int:
     path = Path(args.recording)
     target = Path(args.output) if args.output else path.with_suffix(".html")
-    no_recording = ErrorStatus(BadTranscript, status=MISTAKEN, before=f"{path} is no recording: ")
+    no_recording = ErrorStatus(BadTranscript, status=MISTAKEN, before=f"{path} is not a recording: ")
     with ErrorStatus(OSError, status=MISTAKEN), no_recording:
         entries = read_entries(path)
     page = make_page(entries, title=args.title or path.name, findings=_findings(entries))

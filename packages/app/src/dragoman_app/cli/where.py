@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     for place in places:
         mark = " " if place.exists else "-"
         say(f"{mark} {place.name:<{width}}  {place.path}\n  {'':<{width}}  {place.meaning}")
-    say("\n- is not there yet. `dragoman where NAME` prints one path.")
+    say("\n- does not exist yet. To print one path: dragoman where NAME")
     return 0
 
 
@@ -59,7 +59,7 @@ def _show_path(name: str, places: list[FileLocation]) -> int:
             say(place.path)
             return 0
     names = ", ".join(place.name for place in places)
-    raise LocalMistake(f"there is no place {name!r}; there are {names}")
+    raise LocalMistake(f"unknown name {name!r}. Choose from {names}")
 
 
 def find_places() -> Iterator[FileLocation]:

@@ -132,7 +132,7 @@ async def test_a_folder_without_git_can_be_reviewed_but_has_no_changes(tmp_path:
     async with reviewing(folder) as (_, session):
         assert (await say(session, "review")).findings == {("python/unused-import", "a.py", 1)}
         told = await say(session, "review my changes")
-        assert "is in no git repository" in told.text
+        assert "is not in a git repository" in told.text
         assert set(told.ends.values()) == {"failed"}
 
 

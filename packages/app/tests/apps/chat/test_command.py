@@ -28,16 +28,16 @@ def test_without_a_terminal_it_says_what_to_do(
 ) -> None:
     monkeypatch.setattr(os, "isatty", lambda _: False)
     assert main(["chat", "--agent", "echo"]) == 2
-    assert "`dragoman run` does one turn without one" in capfd.readouterr().err
+    assert "Without a terminal, use `dragoman run`" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["--cwd", "/nowhere/at/all"], "is no folder"),
-        (["--hub", "not-an-address"], "is no address of a hub"),
-        (["--hub", "ws://here/acp,there"], "'there' is no address of a hub"),
-        (["--hub", "ws://here/acp", "--sandbox", "read-only"], "cannot be held"),
+        (["--cwd", "/nowhere/at/all"], "is not a folder"),
+        (["--hub", "not-an-address"], "is not a hub address"),
+        (["--hub", "ws://here/acp,there"], "'there' is not a hub address"),
+        (["--hub", "ws://here/acp", "--sandbox", "read-only"], "can't use the sandbox profile"),
         (["--resume", "last"], "nothing is recorded yet"),
         (["--policy", "/nowhere.toml"], "/nowhere.toml"),
     ],

@@ -24,7 +24,7 @@ def test_what_is_no_text_file_is_refused_with_the_reason_and_nothing_waits(tmp_p
     for name, why in (
         ("pipe", "not a regular file"),
         (".", "not a regular file"),
-        ("binary", "is no text"),
+        ("binary", "is not text"),
         ("gone", "No such file"),
         ("a\0b", "cannot be read"),
     ):

@@ -76,7 +76,7 @@ async def test_a_conversation_is_recorded_found_and_gone_on_with(tmp_path: Path)
         page = await chat.earlier()
         assert page is not None
         assert page.prompts == ["what was asked"]  # as the agent itself told it the last time
-    with pytest.raises(LocalMistake, match="no session of this agent"):
+    with pytest.raises(LocalMistake, match="this agent has no session"):
         async with house.open(ChatRequest(agent="echo", cwd=str(tmp_path), session="last"), again, again):
             pass
 

@@ -93,7 +93,7 @@ def test_a_mistaken_command_line_says_what_to_do(
     assert main(["mcp", "--agent", "echo", "--http", "--no-token", "--token-file", "x"]) == 2
     said = capsys.readouterr().err
     assert "no-such-agent" in said
-    assert "is no folder" in said
+    assert "is not a folder" in said
     assert "both --agent and a command were given" in said
     assert "--listen, --no-token can be given with --http alone" in said
     assert "0.0.0.0 can be reached by others, so a token is needed" in said

@@ -246,7 +246,7 @@ async def test_modes_are_switched_and_mistakes_are_explained(folder: Path) -> No
         for arguments, explanation in (
             ({"text": "x", "mode": "no"}, "the agent's modes are plain, bench"),
             ({"text": "x", "model": "no"}, "this agent has no models"),
-            ({"text": "x", "session": "no"}, "there is no open session 'no'"),
+            ({"text": "x", "session": "no"}, "no open session 'no'"),
             ({"text": " "}, "`text` is empty"),
             ({"text": 1}, "the arguments make no sense"),
             ({"text": "x", "folder": "/"}, "unknown field `folder`"),
@@ -254,7 +254,7 @@ async def test_modes_are_switched_and_mistakes_are_explained(folder: Path) -> No
             refused = await client.call_tool("prompt", arguments)
             assert refused.is_error
             assert explanation in words(refused)[0]
-        with pytest.raises(MCPError, match="no such tool"):
+        with pytest.raises(MCPError, match="unknown tool"):
             await client.session.send_request(
                 mcp_types.CallToolRequest(params=mcp_types.CallToolRequestParams(name="nonsense")),
                 mcp_types.CallToolResult,

@@ -53,7 +53,7 @@ def test_a_picture_is_known_by_what_it_holds(tmp_path: Path) -> None:
 
 def test_what_is_no_picture_is_not_sent_as_one(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("text")
-    with pytest.raises(UsageMistake, match="no picture"):
+    with pytest.raises(UsageMistake, match="unknown picture format"):
         blocks_of(read_attachments([], [str(tmp_path / "a.txt")]), EVERYTHING)
 
 
@@ -68,7 +68,7 @@ def test_an_agent_that_takes_no_pictures_is_sent_nothing_at_all(tmp_path: Path) 
     agent = scripted(tmp_path, 'agent blind\non new\n  complain "A SESSION"\non prompt\n  say never\n')
     done = run("--agent", agent, "--verbose", "--image", "a.png", "Look", folder=tmp_path)
     assert (done.status, done.out) == (2, "")
-    assert "takes no pictures" in done.err
+    assert "does not accept pictures" in done.err
     assert "A SESSION" not in done.err
 
 

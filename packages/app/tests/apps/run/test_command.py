@@ -82,15 +82,15 @@ def test_an_agent_that_does_not_exist_is_told_at_once(tmp_path: Path) -> None:
     [
         (["--agent", "echo", "   "], "the prompt is empty"),
         (["--agent", "echo"], "the prompt is empty"),
-        (["--agent", "echo", "--cwd", "/no/such/folder", "x"], "is no folder"),
+        (["--agent", "echo", "--cwd", "/no/such/folder", "x"], "is not a folder"),
         (["--agent", "echo", "--file", "missing.txt", "x"], "cannot attach 'missing.txt'"),
         (["--agent", "echo", "--set", "speed", "x"], "--set takes KEY=VALUE"),
         (["--agent", "echo", "--mcp", "missing.json", "x"], "cannot read the MCP file"),
         (["--agent", "echo", "--prompt-file", "missing.txt"], "cannot read the prompt file"),
         (["--agent", "", "x"], "no agent was named"),
-        (["--agent", "echo", "--mode", "turbo", "x"], "there is no mode 'turbo'"),
-        (["--agent", "echo", "--set", "speed=1", "x"], "there is no option 'speed'"),
-        (["--agent", "echo", "--session", "abc", "x"], "cannot go on with a stored session"),
+        (["--agent", "echo", "--mode", "turbo", "x"], "unknown mode 'turbo'"),
+        (["--agent", "echo", "--set", "speed=1", "x"], "unknown option 'speed'"),
+        (["--agent", "echo", "--session", "abc", "x"], "can't continue a stored session"),
     ],
 )
 @together
@@ -100,7 +100,7 @@ def test_a_mistake_ends_with_status_two_and_what_to_do(
     done = run(*arguments, folder=tmp_path)
     assert done.status == 2
     assert why in done.err
-    assert "To go on: " in done.err
+    assert "Try: " in done.err
     assert done.out == ""
 
 

@@ -38,7 +38,7 @@ def test_a_dialect_is_taken_by_name_and_an_unknown_one_is_refused(tmp_path: Path
     assert (done.status, done.out) == (0, "You said: Hello\n")
     refused = run("--agent", agent("crow"), "--dialect", "klingon", "Hello", folder=tmp_path)
     assert refused.status == 2
-    assert "there is no dialect 'klingon'" in refused.err
+    assert "unknown dialect 'klingon'" in refused.err
 
 
 @together

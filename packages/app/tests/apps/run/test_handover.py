@@ -115,7 +115,7 @@ def test_a_recorded_session_goes_on_with_another_agent(tmp_path: Path) -> None:
         assert done.named("handover")[0]["reason"] == "recorded"
         assert done.text.rstrip().endswith("and the door")
     unknown = run("--session", "nobody", "--continue-with", "echo", "x", folder=tmp_path)
-    assert (unknown.status, "there is no session 'nobody'" in unknown.err) == (2, True)
+    assert (unknown.status, "no session 'nobody'" in unknown.err) == (2, True)
 
 
 def test_sessions_handover_shows_the_brief_or_runs_the_other_agent(
@@ -131,4 +131,4 @@ def test_sessions_handover_shows_the_brief_or_runs_the_other_agent(
     assert main(["sessions", "handover", "last"]) == 1
     assert "--agent" in capfd.readouterr().err
     assert main(["sessions", "handover", "nobody", "--agent", "echo"]) == 1
-    assert "there is no session 'nobody'" in capfd.readouterr().err
+    assert "no session 'nobody'" in capfd.readouterr().err

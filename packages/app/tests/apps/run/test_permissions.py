@@ -188,7 +188,7 @@ def test_a_denial_tells_the_person_and_the_agent_the_line_that_allows_it(tmp_pat
     heard = f"the policy of this client does not permit it; your user can allow it with: {decision['remedy']}"
     assert any(heard in str(event.get("message")) for event in done.events)  # the agent passes it on
     told = run("--agent", scripted(tmp_path, script), "x", folder=tmp_path)
-    assert f"to allow it: {decision['remedy']}\n" in told.err
+    assert f"to allow this: {decision['remedy']}\n" in told.err
 
 
 @together

@@ -73,7 +73,7 @@ async def test_options_are_set(settings: dict[str, str], expected: tuple[str, st
 @pytest.mark.parametrize(
     ("settings", "why", "known"),
     [
-        ({"speed": "1"}, "no option 'speed'", "effort, loud"),
+        ({"speed": "1"}, "unknown option 'speed'", "effort, loud"),
         ({"effort": "lazy"}, "cannot be 'lazy'", "fast, deep"),
         ({"loud": "maybe"}, "true or false", "true or false"),
     ],

@@ -121,7 +121,10 @@ def test_changes_that_nobody_was_asked_about_are_named_with_a_mode_that_asks() -
     heading, *lines = shown(pipe(), event).splitlines()[4:]
     assert heading == "2 files changed without approval:"
     assert "\x1b" not in lines[0]
-    assert lines[1:] == ["  /p/c (it was denied)", "  A mode of this agent asks first: --mode default"]
+    assert lines[1:] == [
+        "  /p/c (it was denied)",
+        "  To be asked first, use this agent's mode: --mode default",
+    ]
 
 
 def test_what_cannot_be_shown_is_named() -> None:

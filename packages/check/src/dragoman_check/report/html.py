@@ -54,7 +54,7 @@ def _page(report: CheckReport) -> Iterator[str]:
     yield f"<h1>{_text(report.title)}: {outcome(report)}</h1>"
     yield f'<p class="where">{_text(report.tool)}, {_many(len(report.recordings), "connection")}, '
     yield f"{_many(sum(len(recording.frames) for recording in report.recordings), 'frame')}. "
-    yield "What was not exercised is not known to be right.</p>"
+    yield "Requirements that are &quot;not exercised&quot; are untested and may still be broken.</p>"
     if report.blocked_by:
         yield f'<p><span class="badge">blocked</span> {_text(report.blocked_by)}</p>'
     for complaint in report.complaints:

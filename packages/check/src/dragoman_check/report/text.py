@@ -47,7 +47,7 @@ def _lines(report: CheckReport, details: bool, ids: str) -> Iterator[str]:
     for part in report.parts:
         yield f"{_whom(part)}: {format_counts(part.counts)}"
     if report.counts["not exercised"] or report.counts["blocked"]:
-        yield "What was not exercised or blocked is not known to be right."
+        yield 'Requirements that are "not exercised" or "blocked" are untested and may still be broken.'
 
 
 def distinct(verdict: Verdict) -> list[Violation]:

@@ -57,7 +57,7 @@ def parse_listen(text: str) -> tuple[str, int]:
     """`HOST:PORT`; port 0 takes any free one."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdigit() or int(port) > 65535:
-        raise LocalMistake(f"{text!r} is no place to listen at: write HOST:PORT, such as 127.0.0.1:8765")
+        raise LocalMistake(f"{text!r} is not a place to listen at: write HOST:PORT, such as 127.0.0.1:8765")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
@@ -76,15 +76,17 @@ def open_socket(host: str, port: int, *, tls: Tls | None, insecure: bool) -> soc
     """
     if not (is_loopback(host) or tls or insecure):
         raise LocalMistake(
-            f"{host} can be reached by others, so TLS is needed: give --tls-cert and --tls-key, "
-            "or --insecure if something in front of it speaks TLS"
+            f"{host} can be reached from other machines, so TLS is needed. Use --tls-cert and --tls-key, "
+            f"or --insecure behind a proxy that does TLS"
         )
     if tls is not None:
         _check(tls)
     try:
         return _bind(host, port)
     except OSError as error:
-        raise LocalMistake(f"cannot listen at {host}:{port}: {error.strerror or error}") from None
+        raise LocalMistake(
+            f"can't listen at {host}:{port}: {error.strerror or error}. Choose another address with --listen"
+        ) from None
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -136,7 +136,7 @@ def _look_at(task: asyncio.Task[None]) -> None:
 def _paths(params: dict[str, Raw]) -> list[str]:
     paths = value_of(params.get("paths"))
     if not isinstance(paths, list) or not all(isinstance(path, str) and path for path in paths):
-        raise invalid_params("paths is no list of texts")
+        raise invalid_params("paths is not a list of texts")
     if any("\0" in path for path in paths):
         raise invalid_params("a path holds a NUL")
     return paths

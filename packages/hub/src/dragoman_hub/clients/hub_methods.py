@@ -190,7 +190,7 @@ class HubMethods:
     async def _progress(self, client: HubClient, params: Params) -> JsonObject:
         names = value_of(params.get("sessionIds"))
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise invalid_params("sessionIds is no list of texts")
+            raise invalid_params("sessionIds is not a list of texts")
         return {"progress": await self._progress_of.describe(client, names)}
 
     async def _agents(self, client: HubClient, params: Params) -> JsonObject:
@@ -277,7 +277,7 @@ class HubMethods:
         if question is None or not question.is_question or _is_other_question(question, params):
             return self._on_stale_answer(client, session)
         if not is_answer(question, result):
-            raise invalid_params("the result is no answer to this request")
+            raise invalid_params("the result is not an answer to this request")
         is_settled = await session.answer(int(name), by=client.grant.name, result=Raw(bytes(result)))
         if is_settled:  # said when it is stored: until then it may still come to nothing
             await session.log.flush(STORE_SECONDS)

@@ -88,7 +88,7 @@ def checked_cursor(session: LiveSession, cursor: str, name: str) -> Position:
     """The place in the session that the member `name` of a request says."""
     position = read_cursor(cursor)
     if position is None or position.sequence > session.log.last:
-        raise invalid_params(f"{name} is no cursor of this session")
+        raise invalid_params(f"{name} is not a cursor of this session")
     return position
 
 

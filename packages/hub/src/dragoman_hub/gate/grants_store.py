@@ -125,7 +125,7 @@ class TokenStore:
         try:
             read = decode_json(data, _TokenFile)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            raise LocalMistake(f"{self.path}: is no file of tokens") from None
+            raise LocalMistake(f"{self.path}: is not a file of tokens") from None
         if read.version != 1:
             raise LocalMistake(f"{self.path}: has version {read.version}; this program knows 1")
         return read.tokens

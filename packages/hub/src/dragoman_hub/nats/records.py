@@ -119,7 +119,7 @@ def read_head(payload: bytes) -> Head:
     except struct.error:
         raise JournalDamaged("a record is shorter than its head") from None
     if magic != MAGIC or nothing:
-        raise JournalDamaged("a message is no record of this version")
+        raise JournalDamaged("a message is not a record of this version")
     return Head(flags, name, count, first, life, time, checksum)
 
 

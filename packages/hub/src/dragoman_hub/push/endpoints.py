@@ -61,7 +61,7 @@ def parse_endpoint(url: str, *, may_be_private: bool = False) -> PushEndpoint:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise BadEndpoint("the endpoint is no address") from None
+        raise BadEndpoint("the endpoint is not an address") from None
     host = parts.hostname or ""
     if not host or "@" in parts.netloc:
         raise BadEndpoint("the endpoint must name a host, and no user")
@@ -79,7 +79,7 @@ def parse_endpoint(url: str, *, may_be_private: bool = False) -> PushEndpoint:
     )
     literal = _literal(host)
     if literal is not None and not may_be_private and not is_public(literal):
-        raise BadEndpoint(f"the endpoint leads to {host}, which is no address of the public internet")
+        raise BadEndpoint(f"the endpoint leads to {host}, which is not an address of the public internet")
     return endpoint
 
 
@@ -122,7 +122,7 @@ async def resolve(endpoint: PushEndpoint, *, may_be_private: bool = False) -> li
     addresses = list(dict.fromkeys(str(place[0]) for *_, place in results))
     if not may_be_private and (private := [address for address in addresses if not is_public(address)]):
         raise BadEndpoint(
-            f"{endpoint.host} leads to {private[0]}, which is no address of the public internet"
+            f"{endpoint.host} leads to {private[0]}, which is not an address of the public internet"
         )
     return addresses[:MOST_ADDRESSES]
 

@@ -182,7 +182,7 @@ class PushNotifier:
         try:
             self._check_keys(p256dh, auth)
         except ValueError:
-            raise LocalMistake("the keys are no keys of a push subscription") from None
+            raise LocalMistake("the keys are not keys of a push subscription") from None
         try:
             place = parse_endpoint(endpoint, may_be_private=self._may_be_private)
             await resolve(place, may_be_private=self._may_be_private)

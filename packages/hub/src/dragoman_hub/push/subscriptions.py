@@ -66,7 +66,7 @@ class SubscriptionStore:
             raise LocalMistake(f"{path}: cannot be read: {error.strerror}") from None
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise LocalMistake(
-                f"{path}: is no file of subscriptions; without it, devices subscribe again"
+                f"{path}: is not a file of subscriptions; without it, devices subscribe again"
             ) from None
         self._all = {subscription.endpoint: subscription for subscription in file.subscriptions}
 

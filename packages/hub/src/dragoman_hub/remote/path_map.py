@@ -50,7 +50,9 @@ def parse_map(text: str) -> MappedFolder:
     """`HERE=THERE`. HERE may begin with `~` and be relative, THERE is absolute. Raises `LocalMistake`."""
     here, is_pair, there = text.partition("=")
     if not (is_pair and here and there.startswith("/")):
-        raise LocalMistake(f"--map {text!r} is no pair of folders: give HERE=THERE, THERE with a / in front")
+        raise LocalMistake(
+            f"--map {text!r} is not a pair of folders. Use HERE=THERE, where THERE begins with /"
+        )
     return MappedFolder(os.path.abspath(os.path.expanduser(here)), os.path.normpath(there))
 
 

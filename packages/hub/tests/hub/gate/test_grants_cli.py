@@ -44,7 +44,7 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(tokens: Tokens, tmp_path: Path
 
 
 def test_tokens_are_listed_without_what_opens_anything(tokens: Tokens) -> None:
-    assert "no token yet" in tokens("list")[1]
+    assert "No tokens yet" in tokens("list")[1]
     tokens("add", "phone", "--scope", "observe")
     tokens("add", "all")
     status, out, _ = tokens("list")
@@ -64,7 +64,7 @@ def test_a_token_is_rotated_and_revoked(tokens: Tokens) -> None:
     second = tokens("rotate", "a", "--grace", "1h")[1].strip()
     (rotated,) = tokens.store.read()
     assert (rotated.hash, rotated.former) == (hash_token(second), hash_token(first))
-    assert tokens("revoke", "a") == (0, "a is revoked\n", "")
+    assert tokens("revoke", "a") == (0, "Revoked a\n", "")
     assert tokens.store.read() == ()
 
 

@@ -167,7 +167,7 @@ async def test_pairing_shows_an_address_and_a_code_and_withdraws_them_when_it_is
     assert process.returncode == 130, errors
     assert "█" in shown
     assert "2 minutes" in shown
-    assert "this machine only" in shown
+    assert "only on this machine" in shown
     code = re.search(rf"http://{re.escape(hub.place)}/#pair=(\S+)", shown)
     assert code is not None
     answer = httpx2.post(f"http://{hub.place}/pair", json={"code": code[1]})

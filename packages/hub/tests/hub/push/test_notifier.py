@@ -226,5 +226,5 @@ def test_subscriptions_are_bounded_and_kept_for_their_owners_eyes(tmp_path: Path
     assert path.stat().st_mode & 0o777 == 0o600
     assert len(SubscriptionStore(path)) == MOST
     path.write_text("[")
-    with pytest.raises(LocalMistake, match="no file of subscriptions"):
+    with pytest.raises(LocalMistake, match="not a file of subscriptions"):
         SubscriptionStore(path)

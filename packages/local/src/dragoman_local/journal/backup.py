@@ -40,7 +40,9 @@ class JournalBackup(Struct, frozen=True, kw_only=True):
 def back_up(source: Path, target: Path, *, replace: bool = False) -> JournalBackup:
     """Copy a journal that may be in use. Raises `JournalError`, `FileExistsError` or `OSError`."""
     if not source.is_file():
-        raise JournalError(f"there is no journal {source}")
+        raise JournalError(
+            f"no journal {source}. The hub creates it at its first start; name another file with --journal"
+        )
     if successor_of(source) is not None:
         raise JournalError(f"the repair of {source} was interrupted: `dragoman sessions` finishes it")
     if target.exists() and not replace:
@@ -106,7 +108,7 @@ def _copy(source: Path, copy: Path) -> int:
             contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as to_file,
         ):
             if version(from_file) == 0:
-                raise NotAJournal(f"{source} is no journal: it is empty")
+                raise NotAJournal(f"{source} is not a journal: it is empty")
             from_file.backup(to_file, pages=PAGES)
             to_file.execute("pragma journal_mode = delete")  # one file, without a log beside it
             (verdict,) = to_file.execute("pragma quick_check(1)").fetchone()

@@ -195,4 +195,4 @@ def read_cursor(cursor: str) -> tuple[float, int]:
     try:
         return float.fromhex(time), int(number)
     except (ValueError, OverflowError):
-        raise JournalError("this is no cursor of a listing") from None
+        raise JournalError("this is not a cursor of a listing") from None

@@ -42,7 +42,7 @@ def read_key(place: str, *, environ: Mapping[str, str] | None = None) -> bytes:
 def _check_key(text: str, place: str) -> bytes:
     if len(text) < KEY_BYTES or len(set(text)) < DISTINCT:
         raise LocalMistake(
-            f"the key at {place} is no random text of at least {KEY_BYTES} characters; "
+            f"the key at {place} is not random text of at least {KEY_BYTES} characters; "
             "`openssl rand -base64 32` makes one"
         )
     return text.encode()
@@ -60,7 +60,7 @@ def _from_file(path: Path) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise LocalMistake(f"the key in {path} is no text; write it in base64") from None
+        raise LocalMistake(f"the key in {path} is not text; write it in base64") from None
 
 
 def _from_keyring(service: str, name: str) -> str:

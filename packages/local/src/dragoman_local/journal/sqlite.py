@@ -332,7 +332,7 @@ class SqliteJournal:
 
     def _open(self) -> sqlite3.Connection:
         if self.path.exists() and not self.path.is_file():
-            raise JournalError(f"{self.path} is no file")
+            raise JournalError(f"{self.path} is not a file")
         was_journal = self._lock.path.exists()  # then this was a journal, whatever it looks like now
         self.path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
         self._lock.share()

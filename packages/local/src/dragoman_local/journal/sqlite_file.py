@@ -161,7 +161,7 @@ def explain(error: Refusal, path: Path) -> JournalError:
     if base in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return JournalBusy(f"{path}: another process holds the journal")
     if base == sqlite3.SQLITE_NOTADB:
-        return NotAJournal(f"{path} is no journal, or its beginning is damaged")
+        return NotAJournal(f"{path} is not a journal, or its beginning is damaged")
     if base == sqlite3.SQLITE_CORRUPT or isinstance(error, UnicodeDecodeError):
         return JournalDamaged(f"{path} is damaged; `dragoman sessions repair` saves what can be read")
     return JournalError(f"{path}: {error}")

@@ -206,7 +206,7 @@ def _read(text: bytes, number: int) -> Entry | None:
         return None
     moment = _value(fields, "ts", number)
     if not isinstance(moment, int | float) or isinstance(moment, bool):
-        raise BadTranscript(number, "`ts` is no number")
+        raise BadTranscript(number, "`ts` is not a number")
     return Entry(direction, _frame(fields, number), float(moment))
 
 

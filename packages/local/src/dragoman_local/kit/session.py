@@ -61,7 +61,7 @@ class StopTurn(Exception):
 
     def __init__(self, reason: v1.StopReason) -> None:
         if reason not in STOP_REASONS:
-            raise ValueError(f"{reason!r} is no stop reason")
+            raise ValueError(f"{reason!r} is not a stop reason")
         super().__init__(reason)
         self.reason: v1.StopReason = reason
 

@@ -232,7 +232,7 @@ class KitSessions:
         except JournalError:
             if cursor is None:
                 raise
-            raise invalid_params("this is no cursor of a listing") from None
+            raise invalid_params("this is not a cursor of a listing") from None
         return v1.ListSessionsResponse(
             sessions=[_session_info(info) for info in page.streams if info.session],
             next_cursor=UNSET if page.cursor is None else page.cursor,

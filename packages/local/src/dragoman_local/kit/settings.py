@@ -193,7 +193,7 @@ class SessionSettings:
         if option is None:
             raise invalid_params("there is no such option")
         if not option.allows(value):
-            raise invalid_params(f"this is no value of the option {option_id}")
+            raise invalid_params(f"this is not a value of the option {option_id}")
         assert isinstance(value, str | bool)
         is_changed, self._values[option_id] = self._values[option_id] != value, value
         return is_changed

@@ -115,7 +115,7 @@ class _ConfigReader:
     def _agent(self, name: str, table: object) -> KnownAgent:
         where = ("agents", name)
         if not NAME.fullmatch(name):
-            self._refuse(where, f"{name!r} is no name: use letters, digits, dots, dashes and underscores")
+            self._refuse(where, f"{name!r} is not a name: use letters, digits, dots, dashes and underscores")
         if not isinstance(table, Mapping):
             self._refuse(where, f"an agent is a table: [agents.{name}]")
         self._only(table, KEYS, where)
@@ -140,7 +140,7 @@ class _ConfigReader:
         try:
             words = shlex.split(value) if isinstance(value, str) else value
         except ValueError as error:
-            self._refuse(where, f"this is no command line: {str(error).lower()}")
+            self._refuse(where, f"this is not a command line: {str(error).lower()}")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             self._refuse(where, 'command must be a list of words: ["program", "argument"]')
         if not words or not words[0]:
@@ -190,14 +190,14 @@ class _ConfigReader:
     def _variable(self, name: object, where: tuple[str, ...]) -> None:
         # A value that was put here by mistake must not be shown: `allow = ["sk-…"]`.
         if not isinstance(name, str) or not VARIABLE.fullmatch(name):
-            self._refuse(where, f"{where[2]} has an entry that is no name of a variable")
+            self._refuse(where, f"{where[2]} has an entry that is not a name of a variable")
 
     def _only(
         self, table: Mapping[str, object], allowed_keys: tuple[str, ...], where: tuple[str, ...]
     ) -> None:
         for key in table:
             if key not in allowed_keys:
-                self._refuse((*where, key), f"unknown key {key!r}; known are {', '.join(allowed_keys)}")
+                self._refuse((*where, key), f"unknown key {key!r}. Choose from {', '.join(allowed_keys)}")
 
     def _refuse(self, where: tuple[str, ...], reason: str) -> NoReturn:
         raise ConfigMistake(self._path, self._line_of(self._text, *where), reason)

@@ -25,7 +25,7 @@ def add_agents(agents: Iterable[KnownAgent], *, path: Path) -> None:
     target_agents = dict(config.agents)
     for agent in agents:
         if not NAME.fullmatch(agent.name):
-            raise LocalMistake(f"{agent.name!r} is no name for an agent: one word, no path, no option")
+            raise LocalMistake(f"{agent.name!r} is not a name for an agent: one word, no path, no option")
         if agent.name in config.agents:
             text = _without(text, agent.name)
         text = _with(text, agent)

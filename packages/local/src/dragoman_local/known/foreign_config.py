@@ -122,7 +122,7 @@ def _read_agent(
     title: str, entry: object, read: Callable[[str, Mapping[str, object]], KnownAgent]
 ) -> KnownAgent:
     if not isinstance(entry, Mapping):
-        raise _Skip("it is no object")
+        raise _Skip("it is not an object")
     if not NAME.fullmatch(our_name(title)):
         raise _Skip("no name can be made of this one; add it with `dragoman agents add`")
     return read(title, entry)
@@ -142,7 +142,7 @@ def _agent(title: str, command: tuple[str, ...], entry: Mapping[str, object]) ->
 def _program(entry: Mapping[str, object]) -> tuple[str, ...]:
     program = entry.get("command")
     if not isinstance(program, str) or not program:
-        raise _Skip("its command is no text" if "command" in entry else "it has no command")
+        raise _Skip("its command is not text" if "command" in entry else "it has no command")
     return _words([program, *_args(entry.get("args"))], "args")
 
 
@@ -150,7 +150,7 @@ def _args(value: object) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise _Skip("its args are no list")
+        raise _Skip("its args are not a list")
     return value
 
 
@@ -160,12 +160,12 @@ def _split(command: object) -> tuple[str, ...]:
     try:
         return _words(shlex.split(command), "command")
     except ValueError:
-        raise _Skip("its command is no command line: a quote is not closed") from None
+        raise _Skip("its command is not a command line: a quote is not closed") from None
 
 
 def _words(value: object, what: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(word, str) and "\0" not in word for word in value):
-        raise _Skip(f"its {what} are no list of words")
+        raise _Skip(f"its {what} are not a list of words")
     if not value or not value[0]:
         raise _Skip("its command is empty")
     return tuple(value)
@@ -177,7 +177,7 @@ def _env(value: object) -> dict[str, str]:
     pairs = dict(_pairs(value))
     for name, item in pairs.items():
         if not VARIABLE.fullmatch(name) or not isinstance(item, str) or "\0" in item:
-            raise _Skip("its env has an entry that is no name with a text")
+            raise _Skip("its env has an entry that is not a name with a text")
     return pairs
 
 
@@ -187,10 +187,10 @@ def _pairs(value: object) -> Iterator[tuple[str, Any]]:
         yield from value.items()
         return
     if not isinstance(value, list):
-        raise _Skip("its env is no object")
+        raise _Skip("its env is not an object")
     for item in value:
         if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
-            raise _Skip("its env is no object")
+            raise _Skip("its env is not an object")
         yield item["name"], item.get("value")
 
 
@@ -200,8 +200,8 @@ def _table(data: bytes, path: str, key: str) -> Mapping[str, object]:
 
 def _inside(document: object, path: str, key: str) -> Mapping[str, object]:
     if not isinstance(document, Mapping):
-        raise LocalMistake(f"{path}: this is no configuration: an object was expected")
+        raise LocalMistake(f"{path}: this is not a configuration: an object was expected")
     table = document.get(key, {})
     if not isinstance(table, Mapping):
-        raise LocalMistake(f"{path}: {key} is no object")
+        raise LocalMistake(f"{path}: {key} is not an object")
     return table

@@ -95,7 +95,7 @@ def find_agent_in(
         address = parse_address(query) if query else None
         if not isinstance(address, CommandAddress):
             raise LocalMistake(
-                f"{text!r} is no agent that could be started in {place}: give a name or a command"
+                f"{text!r} is not an agent that could be started in {place}: give a name or a command"
             )
         name = os.path.basename(address.command[0])
         agent = KnownAgent(name=name, command=address.command, source=AgentSource.COMMAND)
@@ -204,7 +204,7 @@ def _nothing_called(word: str, config: AgentConfig, path: str | None) -> str:
         programs = " and ".join(command[0] for command in entry.commands)
         return f"{entry.title} is not installed (looked on PATH for {programs}); {install_hint(entry)}"
     names = [agent.name for agent in known_agents(config=config, path=path)]
-    return f"there is no agent and no program {word!r}; {_suggestion(word, names)}"
+    return f"there is no agent or program named {word!r}; {_suggestion(word, names)}"
 
 
 def _suggestion(word: str, known_names: list[str]) -> str:
@@ -214,4 +214,4 @@ def _suggestion(word: str, known_names: list[str]) -> str:
     near = [names[name] for name in difflib.get_close_matches(word.casefold(), names, n=3, cutoff=0.6)]
     if near:
         return f"did you mean {' or '.join(near)}?"
-    return f"known are {', '.join(known_names)}; or give a command, such as 'my-agent --acp'"
+    return f"choose from {', '.join(known_names)}, or use a command, such as 'my-agent --acp'"

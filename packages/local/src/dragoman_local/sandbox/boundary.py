@@ -153,7 +153,7 @@ def read_profile(text: str) -> ProfileParts:
     """
     base, *additions = text.split("+")
     if base not in BASES or (base == "off" and additions):
-        raise LocalMistake(f"{text!r} is no sandbox profile; choose {GRAMMAR}")
+        raise LocalMistake(f"unknown sandbox profile {text!r}. Choose {GRAMMAR}")
     network, limits = None, dict(DEFAULT_LIMITS)
     for addition in additions:
         name, colon, value = addition.partition(":")

@@ -42,7 +42,7 @@ def parse_destination(text: str) -> Destination:
     """Raises `ValueError`, which says what is wrong."""
     match = _PLACE.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no place of the network: write HOST, HOST:PORT or *.HOST")
+        raise ValueError(f"{text!r} is not a place of the network: write HOST, HOST:PORT or *.HOST")
     host, port = match["host"].lower().rstrip("."), int(match["port"] or 0)
     if match["port"] and not 0 < port < 65536:
         raise ValueError(f"{text!r} has no port between 1 and 65535")
@@ -52,7 +52,7 @@ def parse_destination(text: str) -> Destination:
         return Destination(host, port, private=True)
     name = host.removeprefix("*.")
     if not is_name(name):
-        raise ValueError(f"{text!r} is no name of a host: addresses are not permitted, names are")
+        raise ValueError(f"{text!r} is not a name of a host: addresses are not permitted, names are")
     if name != host and "." not in name:
         raise ValueError(f"{text!r} is too wide: name at least two parts, as in *.example.org")
     return Destination(host, port, private=match["private"] is not None)

@@ -285,7 +285,7 @@ def parse_authority(text: str, port: int) -> Target:
     match = _AUTHORITY.fullmatch(text)
     number = int(match[2] or port) if match else 0
     if match is None or not 0 < number < 65536:
-        raise Refused("400 Bad Request", f"the sandbox refuses {text[:100]!r}: it is no name with a port")
+        raise Refused("400 Bad Request", f"the sandbox refuses {text[:100]!r}: it is not a name with a port")
     return Target(match[1].lower().removesuffix("."), number)
 
 

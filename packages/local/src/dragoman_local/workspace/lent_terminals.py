@@ -246,7 +246,7 @@ def _about_cwd() -> Iterator[None]:
 
 def _bad_cwd(error: ErrorAnswer) -> ErrorAnswer:
     reason = reason_of(error)
-    why = "there is no such folder" if reason == "missing" else error.message.removeprefix("Invalid params: ")
+    why = "no such folder" if reason == "missing" else error.message.removeprefix("Invalid params: ")
     return refusal(error.code, reason, f"the command cannot start in its `cwd`: {why}")
 
 

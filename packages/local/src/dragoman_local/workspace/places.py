@@ -117,5 +117,5 @@ def check_regular(mode: int) -> None:
         raise not_a_file()
     if stat.S_ISLNK(mode):
         raise path_changed()
-    what = next((name for matches, name in _KINDS if matches(mode)), "something that is no file")
+    what = next((name for matches, name in _KINDS if matches(mode)), "something that is not a file")
     raise special_file(what)

@@ -21,7 +21,7 @@ NOT_TEXT = 415
 
 _SYSTEM_ERRORS: dict[int, tuple[int, str, str]] = {
     errno.ENOENT: (NOT_FOUND, "missing", "there is no such file"),
-    errno.ENOTDIR: (INVALID_PARAMS, "not_a_folder", "a part of the path is no folder"),
+    errno.ENOTDIR: (INVALID_PARAMS, "not_a_folder", "part of the path is not a folder"),
     errno.EISDIR: (INVALID_PARAMS, "not_a_file", "the path names a folder, not a file"),
     errno.ENAMETOOLONG: (INVALID_PARAMS, "bad_path", "the path, or a name in it, is too long"),
     errno.ELOOP: (FORBIDDEN, "changed", "the path was changed while it was being opened"),

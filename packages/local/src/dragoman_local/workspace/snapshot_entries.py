@@ -220,7 +220,7 @@ def look(root: str, path: str, *, like: SnapshotEntry | None) -> SnapshotEntry |
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         kind = kind_of(status)
         if kind is None:
-            raise OSError(errno.EEXIST, "something that is no file is there now")
+            raise OSError(errno.EEXIST, "something that is not a file is there now")
         if like is not None and not like.is_kept:
             return entry_by_date(status, kind)
         digest = content_digest(content_at(name, folder=folder))

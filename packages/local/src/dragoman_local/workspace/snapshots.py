@@ -96,7 +96,7 @@ class _Archive:
             self.roots = tuple(dict.fromkeys(map(os.path.realpath, self._given_roots)))
         for number, root in enumerate(self.roots):
             if not os.path.isdir(root):
-                raise LocalMistake(f"{root!r} is no folder")
+                raise LocalMistake(f"{root!r} is not a folder")
             if number == len(self.grounds):
                 self.grounds.append(PlainFolder(root, self.store, self.settings, self.stop))
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dragoman_local.workspace.refusals import not_text, too_large
 
-_BINARY = "this is no text file; its bytes can be read with _dragoman/fs/read_range"
+_BINARY = "this is not text file; its bytes can be read with _dragoman/fs/read_range"
 _FOREIGN = "the file is neither UTF-8 nor marked as UTF-16"
 
 

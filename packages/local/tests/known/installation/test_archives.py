@@ -119,10 +119,10 @@ def test_what_has_no_ending_is_the_program_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("address", "folder", "reason"),
     [
-        ("http://x.example/a.zip", None, "no https address"),
-        ("ftp://x.example/a.zip", Path("/"), "no https address"),
-        ("file:///etc/passwd", None, "no https address"),
-        ("a.zip", None, "no https address"),
+        ("http://x.example/a.zip", None, "not an https address"),
+        ("ftp://x.example/a.zip", Path("/"), "not an https address"),
+        ("file:///etc/passwd", None, "not an https address"),
+        ("a.zip", None, "not an https address"),
     ],
 )
 def test_only_https_is_fetched_and_files_where_the_list_is_a_file(

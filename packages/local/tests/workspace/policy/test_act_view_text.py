@@ -21,7 +21,7 @@ def test_a_long_command_is_shown_to_its_last_character() -> None:
     line = "git commit -m '" + "x" * 12_000 + "' && rm -rf / # the end"
     text = render_act(command(line))
     assert line in text
-    assert "Take care: it holds a comment (#)." in text
+    assert "Take care: the command contains a comment (#)." in text
 
 
 def test_every_line_of_a_long_change_is_shown() -> None:

@@ -70,7 +70,7 @@ def test_a_variable_that_the_agent_does_not_get_is_told_apart() -> None:
 )
 def test_a_malformed_method_is_no_method(method: Any) -> None:
     assert tried(method, tty=True) is None
-    assert missing(method) == "the agent wants a login and offers no method for it"
+    assert missing(method) == "the agent needs a login and offers no method for it"
 
 
 def test_a_method_of_an_unknown_kind_is_never_tried() -> None:

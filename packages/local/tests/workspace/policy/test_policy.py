@@ -274,7 +274,7 @@ def test_files_that_hold_policies_are_never_written_without_a_person() -> None:
 def test_explaining_shows_every_rule_and_why_it_does_not_speak() -> None:
     ((_, steps, decision),) = policy(NO_PUSH).explain(command("git $(x)"))
     assert [step.objection for step in steps] == [
-        "it might mean this: it holds a substitution ($)",
-        "the command cannot be allowed by a rule: it holds a substitution ($)",
+        "the rule might apply: the command contains a substitution ($)",
+        "the command cannot be allowed by a rule: the command contains a substitution ($)",
     ]
     assert decision.outcome == "ask"

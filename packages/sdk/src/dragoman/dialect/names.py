@@ -37,7 +37,7 @@ CHOICES: tuple[str, ...] = (AUTO, *DIALECTS)
 def check_dialect(dialect: str) -> None:
     """Refuse a name that is no dialect."""
     if dialect not in CHOICES:
-        raise LocalMistake(f"there is no dialect {dialect!r}; there are {', '.join(CHOICES)}")
+        raise LocalMistake(f"unknown dialect {dialect!r}. Choose from {', '.join(CHOICES)}")
 
 
 def make_edge(dialect: str, position: Position, settings: EdgeSettings, ledger: Ledger) -> Edge:

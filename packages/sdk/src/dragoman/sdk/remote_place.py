@@ -75,7 +75,7 @@ def check_host(name: str) -> str:
 
 
 def is_map(value: object) -> bool:
-    """Whether it is a folder here and the same folder there, `HERE=THERE`."""
+    """Whether this is a folder here and the same folder there, `HERE=THERE`."""
     here, is_pair, there = value.partition("=") if isinstance(value, str) else ("", "", "")
     return bool(is_pair and here) and there.startswith("/")
 

@@ -38,7 +38,7 @@ def _item(block: v1.ContentBlock, *, images: bool) -> UserContent | None:
         case v1.EmbeddedResource(resource=v1.BlobResourceContents(uri=uri, blob=blob, mime_type=kind)):
             if images and isinstance(kind, str) and kind.startswith("image/"):
                 return _binary(blob, kind)
-            return f"[The attachment {uri} is no text, and is not shown.]"
+            return f"[The attachment {uri} is not text, and is not shown.]"
         case _:
             return None
 

@@ -78,7 +78,7 @@ class _SourceReader:
             return target.text
         if target.base is not None and target.base.revision == INDEX:
             text = await text_in_index(target.base)
-            return UnreadFile("it is no text") if text is None else text
+            return UnreadFile("it is not text") if text is None else text
         assert target.path is not None
         return await self._files.read(target.path)
 

@@ -145,7 +145,7 @@ class TargetCollector:
                 case v1.EmbeddedResource(resource=v1.TextResourceContents(uri=uri, text=text)):
                     self._add_embedded(uri, text)
                 case v1.EmbeddedResource(resource=v1.BlobResourceContents(uri=uri)):
-                    self._notes.append(f"{uri}: not reviewed: it is no text")
+                    self._notes.append(f"{uri}: not reviewed: it is not text")
                 case _:
                     pass  # links are named paths; words and pictures are none
 

@@ -32,12 +32,12 @@ from dragoman_local.known import AgentSource, KnownAgent
 def run(args: argparse.Namespace) -> int:
     """`dragoman chat`; returns the exit status."""
     if not (os.isatty(0) and os.isatty(2)):  # where Textual reads and draws
-        raise LocalMistake("needs a terminal; `dragoman run` does one turn without one")
+        raise LocalMistake("needs a terminal. Without a terminal, use `dragoman run`")
     backend, request = make_backend(args)
     theme = theme_for(args.theme, os.environ, lambda: ask_terminal(0))
     if theme not in theme_names():
         names = ", ".join(["auto", "dark", "light", *theme_names()])
-        raise UsageMistake(f"there is no theme {args.theme!r}", f"choose one of {names}")
+        raise UsageMistake(f"unknown theme {args.theme!r}", f"choose one of {names}")
     return _show(backend, request, colours=not args.no_color, theme=theme, with_board=args.board)
 
 
@@ -45,7 +45,7 @@ def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | N
     """The backend, and the session to open first. Raises `UsageMistake` or another `LocalMistake`."""
     if args.place and args.hub:
         raise UsageMistake(
-            "--in is for agents that are started from here", "name the place in the hub's file"
+            "--in works only for agents that this command starts", "set the agent's place in hub.toml"
         )
     cwd = _cwd(args)
     rules = rules_of(args, args.approve)
@@ -53,8 +53,8 @@ def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | N
     if args.hub:
         if rules.sandbox not in ("auto", "off"):
             raise UsageMistake(
-                f"the sandbox profile {rules.sandbox} cannot be held for agents of a hub",
-                "name it as sandbox of the agent in the hub's file",
+                f"can't use the sandbox profile {rules.sandbox} for agents of a hub",
+                "set `sandbox` for the agent in hub.toml",
             )
         backend = HubBackend(cwd, rules, url=args.hub, headers=authorization(args.token_file))
     else:
@@ -107,5 +107,5 @@ def _show(
 def _folder(path: str | None) -> str:
     place = Path(path or os.getcwd()).expanduser().absolute()
     if not place.is_dir():
-        raise UsageMistake(f"{str(path)!r} is no folder", "check the path")
+        raise UsageMistake(f"{str(path)!r} is not a folder", "check the path")
     return os.path.normpath(place)

@@ -34,7 +34,7 @@ def read_file_text(folder: str, path: str, line: int = 0) -> FileText:
     except (OSError, ValueError) as error:
         raise LocalMistake(f"{place} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if b"\0" in data:
-        raise LocalMistake(f"{place} is no text")
+        raise LocalMistake(f"{place} is not text")
     text = data.decode("utf-8", "replace")
     return FileText(path=place, text=text, first=first, is_whole=status.st_size <= WHOLE)
 

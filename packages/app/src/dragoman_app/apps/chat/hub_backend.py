@@ -38,7 +38,9 @@ class HubBackend(LocalBackend):
         self._urls = url.split(",")
         for each_url in self._urls:
             if not isinstance(parse_address(each_url), RemoteAddress):
-                raise LocalMistake(f"{each_url!r} is no address of a hub: give ws://… or https://…")
+                raise LocalMistake(
+                    f"{each_url!r} is not a hub address. Use ws://HOST:PORT/acp or https://HOST/acp"
+                )
         self._headers = dict(headers)
         self._route: HubRoute | None = None
         self._chat: LocalChat | None = None
@@ -90,7 +92,7 @@ class HubBackend(LocalBackend):
         latest = sessions[0] if isinstance(sessions, list) and sessions else None
         session = latest.get("sessionId") if isinstance(latest, dict) else None
         if not isinstance(session, str):
-            raise LocalMistake(f"the hub has no session in {request.cwd} to go on with; F4 shows all of them")
+            raise LocalMistake(f"the hub has no session in {request.cwd} to continue. F4 shows all sessions")
         return replace(request, session=session)
 
     async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:

@@ -116,7 +116,7 @@ class LocalBackend:
         if request.session is None:
             return ChatRequest(agent=agent, cwd=request.cwd, source=request.source)
         if not self._record:
-            raise LocalMistake("this conversation is not recorded, so no other agent can be told of it")
+            raise LocalMistake("this conversation is not recorded, so no other agent can continue it")
         return ChatRequest(agent=agent, cwd=request.cwd, source=request.session)
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:
@@ -148,11 +148,11 @@ class LocalBackend:
 
     async def _find_stored(self, name: str, cwd: str) -> ChatRequest:
         if not history_path().exists():
-            raise LocalMistake("nothing is recorded yet, so there is nothing to go on with")
+            raise LocalMistake("nothing is recorded yet, so there is no session to continue")
         async with open_journal(history_path()) as journal:
             info = await _find(journal, name, cwd)
         if info is None or not info.session:
-            raise LocalMistake(f"there is no session {name!r} to go on with; `dragoman sessions` shows all")
+            raise LocalMistake(f"no session {name!r} to continue. Try: dragoman sessions")
         return ChatRequest(agent=info.agent, cwd=info.cwd or cwd, session=info.session)
 
     # Steps.
@@ -176,7 +176,7 @@ class LocalBackend:
         if journal is not None and (info := await _find(journal, session, request.cwd, request.agent)):
             session = info.session or session
         elif session == "last":
-            raise LocalMistake("there is no session of this agent in this folder to go on with")
+            raise LocalMistake("this agent has no session to continue in this folder")
         exact_request = ChatRequest(agent=request.agent, cwd=request.cwd, session=session)
         if journal is None:
             return exact_request, None

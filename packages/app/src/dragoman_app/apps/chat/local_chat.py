@@ -194,7 +194,7 @@ class LocalChat:
         prompt = "\n".join(block.text for block in blocks if isinstance(block, v1.TextContent))
         note = "" if self._look.memory is None else await self._look.memory.note(self.session.id)
         if note:
-            self._note(f"The agent is told: {note}")
+            self._note(f"Sent to the agent: {note}")
             brief.append(v1.TextContent(text=note))
         await self._look.begin_turn(self.session.id, agent=self.agent, prompt=prompt)
         try:

@@ -45,7 +45,7 @@ class UserCommand(TerminalOutput):
 def start(line: str, cwd: str) -> UserCommand:
     """Raises `LocalMistake` if nothing could be started. Needs a running loop."""
     if not line:
-        raise LocalMistake("a line of shell stands after the exclamation mark")
+        raise LocalMistake("write the shell command after the exclamation mark")
     shell = os.environ.get("SHELL") or SHELL
     command = PlannedCommand(words=(shell, "-c", line), program=shell, shell_line=line, cwd=cwd)
     try:

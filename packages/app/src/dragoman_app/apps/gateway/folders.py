@@ -41,7 +41,7 @@ class FolderRules:
                 f"{name!r} is outside of the folders that are allowed here", f"choose one in {root_names}"
             )
         if not os.path.isdir(folder):
-            raise UsageMistake(f"{name!r} is no folder", "check the path")
+            raise UsageMistake(f"{name!r} is not a folder", "check the path")
         return folder
 
 
@@ -58,5 +58,5 @@ def resolve_folder(path: str | None) -> str:
     """A folder that was named on the command line, or the current one; raises `UsageMistake`."""
     folder = os.path.abspath(path or os.getcwd())
     if not os.path.isdir(folder):
-        raise UsageMistake(f"{path!r} is no folder", "check the path")
+        raise UsageMistake(f"{path!r} is not a folder", "check the path")
     return folder

@@ -192,7 +192,7 @@ class Gateway:
         can_resume = "sessionCapabilities.resume" in capabilities
         if not can_resume and "loadSession" not in capabilities:
             raise UsageMistake(
-                f"there is no open session {session_id!r}, and the agent cannot go on with a stored one",
+                f"no open session {session_id!r}, and the agent can't continue a stored one",
                 "leave `session` out to begin a new one",
             )
         self._local.lend(session_id, cwd=session.cwd, info=agent.info)

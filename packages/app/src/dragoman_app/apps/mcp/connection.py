@@ -116,7 +116,7 @@ class McpConnection:
                 raise method_not_found(method)
             values = _read_params(params)
             if values is None:
-                raise invalid_params("they are no object")
+                raise invalid_params("they are not object")
             result = msgspec.json.encode(await handler(values, request_id))
         except ErrorAnswer as error:
             await self._refuse(request_id, error)

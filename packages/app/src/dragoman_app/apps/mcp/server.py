@@ -113,14 +113,14 @@ class McpServer:
         name = params.get("name")
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
-            raise invalid_params(f"there is no such tool; there are {', '.join(self._tools)}")
+            raise invalid_params(f"unknown tool. Choose from {', '.join(self._tools)}")
         try:
             return await tool(params.get("arguments") or {}, params.get("_meta"), request_id)
         except UsageMistake as mistake:
-            return _error_result(f"{mistake}. To go on: {mistake.next_step}.")
+            return _error_result(f"{mistake}. Try: {mistake.next_step}")
         except DragomanError as error:
             outcome = self._gateway.explain(error)
-            next_step = f"\nTo go on: {outcome.next_step}" if outcome.next_step else ""
+            next_step = f"\nTry: {outcome.next_step}" if outcome.next_step else ""
             return _error_result(f"{outcome.name}: {outcome.message}{next_step}")
 
     def _require_initialized(self) -> None:
@@ -232,9 +232,7 @@ class McpServer:
         session = self._gateway.find_session(name, owner=self)
         if session is None:
             ids = ", ".join(session.id for session in self._gateway.sessions_of(self)) or "none"
-            raise UsageMistake(
-                f"there is no open session {name!r}", f"choose one of those that are open: {ids}"
-            )
+            raise UsageMistake(f"there is no open session {name!r}", f"choose an open session: {ids}")
         return session
 
 

@@ -80,7 +80,7 @@ def failure_of(error: DragomanError, gateway: Gateway, *, has_begun: bool) -> Ap
     if isinstance(error, TooManySessions):
         return ApiFailure(429, str(error), code="too_many_sessions", headers=headers)
     outcome = gateway.explain(error)
-    next_step = f". To go on: {outcome.next_step}" if outcome.next_step else ""
+    next_step = f". Try: {outcome.next_step}" if outcome.next_step else ""
     return ApiFailure(
         _STATUSES.get(outcome.name, 502),
         f"{outcome.message or outcome.name}{next_step}",

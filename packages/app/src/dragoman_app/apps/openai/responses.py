@@ -69,7 +69,7 @@ class ResponsesApi:
         response_id, _, rest = path.partition("/")
         response = self._stored.find(response_id, owner=owner)
         if response is None or rest not in ("", "input_items"):
-            raise ApiFailure(404, f"there is no response {path[:100]!r} here", code="response_not_found")
+            raise ApiFailure(404, f"no response {path[:100]!r} here", code="response_not_found")
         if method == "GET":
             body = encode_safely(_input_items(response)) if rest else response.body
             await respond(send, 200, body, kind=JSON)

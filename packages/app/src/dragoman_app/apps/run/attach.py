@@ -61,7 +61,7 @@ def _read(path: str, *, most: int, is_image: bool) -> Attachment:
     try:
         place = Path(path).resolve(strict=True)
         if not place.is_file():
-            raise UsageMistake(f"cannot attach {path!r}: it is no file", "name a file")
+            raise UsageMistake(f"cannot attach {path!r}: it is not a file", "name a file")
         with place.open("rb") as file:
             data = file.read(most + 1)
             size = os.fstat(file.fileno()).st_size
@@ -99,8 +99,8 @@ def _text(attachment: Attachment) -> str | None:
 def _image(attachment: Attachment, capabilities: Capabilities) -> v1.ContentBlock:
     if "promptCapabilities.image" not in capabilities:
         raise UsageMistake(
-            f"the agent takes no pictures, so {attachment.path.name!r} cannot be sent; nothing was sent",
-            "leave --image out, or take --file to send a link",
+            f"the agent does not accept pictures, so nothing was sent ({attachment.path.name!r})",
+            "remove --image, or send a link with --file",
         )
     return v1.ImageContent(data=base64.b64encode(attachment.data).decode(), mime_type=_image_kind(attachment))
 
@@ -114,6 +114,7 @@ def _image_kind(attachment: Attachment) -> str:
     media_type = mimetypes.guess_type(attachment.path.name)[0] or ""
     if not media_type.startswith("image/"):
         raise UsageMistake(
-            f"{attachment.path.name!r} is no picture that we know", "convert it to PNG, or take --file"
+            f"{attachment.path.name!r} has an unknown picture format",
+            "convert it to PNG, or send it with --file",
         )
     return media_type

@@ -126,7 +126,7 @@ async def look_before_there(call: CallMethod, session_id: str, reporter: RunRepo
     try:
         return await look_there(call, session_id)
     except LocalMistake as error:
-        reporter.note(f"what will change on the other side's disk cannot be told: {error}", level="warning")
+        reporter.note(f"can't tell what will change on the other machine's disk: {error}", level="warning")
         return None
 
 

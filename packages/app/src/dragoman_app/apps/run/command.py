@@ -41,7 +41,7 @@ def _run_command(args: argparse.Namespace, open_listener: ListenerOpener) -> int
     try:
         plan = make_plan(args)
     except UsageMistake as mistake:
-        write_stderr(f"dragoman run: {sanitize(str(mistake))}\nTo go on: {mistake.next_step}.\n")
+        write_stderr(f"dragoman run: {sanitize(str(mistake))}\nTry: {mistake.next_step}\n")
         return EXITS["usage"].status
     try:
         os.fstat(1)

@@ -138,7 +138,7 @@ class RunDriver:
             try:
                 info, brief = await history.find_source(plan.source, plan.session_request.cwd)
             except SessionMistake as mistake:
-                raise UsageMistake(str(mistake), "choose one of `dragoman sessions`") from None
+                raise UsageMistake(str(mistake), "choose a session from `dragoman sessions`") from None
             agent, source = info.agent, info.stream
             tell_handover(self._reporter, plan, agent=agent, reason="recorded", brief=brief)
         await history.note_handover(source, agent=plan.target.agent.name)
@@ -191,9 +191,7 @@ class RunDriver:
         names = {self._agent_name(), self._plan.target.agent.name}
         session_id = await history.last_session(names, request.cwd)
         if session_id is None:
-            raise UsageMistake(
-                "there is no session of this agent in this folder to go on with", "leave --continue out"
-            )
+            raise UsageMistake("this agent has no session to continue in this folder", "leave --continue out")
         return replace(request, session_id=session_id)
 
     async def _converse(
@@ -230,7 +228,7 @@ class RunDriver:
             )
             past = [] if self._brief is None else [v1.TextContent(text=self._brief.text)]
             if note:
-                self._reporter.note(f"the agent is told: {note}")
+                self._reporter.note(f"sent to the agent: {note}")
                 past.append(v1.TextContent(text=note))
             content = [*past, v1.TextContent(text=self._plan.prompt), *blocks]
             try:

@@ -213,8 +213,7 @@ def _single(error: BaseException) -> BaseException:
 def _tell_end(reporter: RunReporter, outcome: RunOutcome, session_id: str | None, seconds: float) -> None:
     result = outcome.result
     if outcome.message and outcome.name != "end_turn":
-        stop = "" if "\n" in (outcome.next_step or "") else "."  # a list of commands has none
-        next_step = f"\nTo go on: {outcome.next_step}{stop}" if outcome.next_step else ""
+        next_step = f"\nTry: {outcome.next_step}" if outcome.next_step else ""
         reporter.note(outcome.message + next_step, level="error")
     end = events.EndEvent(
         time=now(),

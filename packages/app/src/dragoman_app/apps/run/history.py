@@ -85,12 +85,12 @@ class RunHistory:
         from dragoman_app.apps.recorded_sessions import SessionMistake, find_session, read_brief
 
         if self._journal is None:
-            raise SessionMistake("the history cannot be read, so there is nothing to go on with")
+            raise SessionMistake("can't read the history, so there is no session to continue")
         if name == LAST:
             streams = (await self._journal.list(cwd=cwd, limit=2)).streams
             infos = [info for info in streams if info.stream != self._stream]
             if not infos:
-                raise SessionMistake("there is no session in this folder to go on with")
+                raise SessionMistake("no session to continue in this folder")
             info = infos[0]
         else:
             info = await find_session(self._journal, name)

@@ -24,7 +24,7 @@ def read_mcp(path: str) -> list[v1.McpServer]:
     try:
         document = msgspec.json.decode(read_text(path, "the MCP file"))
     except msgspec.DecodeError as error:
-        raise UsageMistake(f"{path!r} is no JSON: {error}", "mend the file") from None
+        raise UsageMistake(f"{path!r} is not valid JSON: {error}", "fix the file") from None
     return [_server(path, name, entry) for name, entry in _entries(path, document) if not _is_off(entry)]
 
 
@@ -44,7 +44,7 @@ def _is_off(entry: object) -> bool:
 
 def _server(path: str, name: object, entry: object) -> v1.McpServer:
     if not isinstance(name, str) or not isinstance(entry, Mapping):
-        _refuse(path, "has a server that is no table with a name")
+        _refuse(path, "has a server that is not a table with a name")
     kind = entry.get("type") or ("http" if "url" in entry else "stdio")
     if kind in ("http", "streamable-http", "streamableHttp", "sse"):
         url = entry.get("url")
@@ -78,9 +78,9 @@ def _pairs(path: str, name: str, entry: Mapping[str, object], field: str) -> lis
     if isinstance(table, list):
         table = {item.get("name"): item.get("value") for item in table if isinstance(item, Mapping)}
     if not isinstance(table, Mapping):
-        _refuse(path, f"gives the server {name!r} a field {field} that is no table")
+        _refuse(path, f"gives the server {name!r} a field {field} that is not a table")
     if not all(isinstance(key, str) and isinstance(value, str) for key, value in table.items()):
-        _refuse(path, f"gives the server {name!r} a value in {field} that is no text")
+        _refuse(path, f"gives the server {name!r} a value in {field} that is not text")
     return list(table.items())
 
 

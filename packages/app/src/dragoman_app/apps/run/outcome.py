@@ -38,7 +38,7 @@ NOT_ACP = "it printed text that is not ACP (shown above)"
 
 TURN_ACP_ON = (
     "check the command: many programs need an option that turns ACP on, such as --acp; "
-    "`dragoman doctor AGENT` says more"
+    "`dragoman doctor AGENT` shows more"
 )
 
 
@@ -63,15 +63,16 @@ def outcome_of_turn(
     if last_was_denied and reason in ("end_turn", "refusal", "cancelled"):
         return RunOutcome(
             name="permission_denied",
-            message="the last thing that the agent asked permission for was denied",
-            next_step="allow it with --approve or --policy, or take it as it is",
+            message="the agent's last request for permission was denied",
+            next_step="allow the request with --approve or --policy, then run the prompt again",
             result=result,
         )
     if last_refusal is not None and reason in ("end_turn", "refusal", "cancelled"):
         return RunOutcome(
             name="permission_denied",
             message=f"the last write or command of the agent was not done: {last_refusal}",
-            next_step="mend what the message names; `dragoman policy explain` says what would be allowed",
+            next_step="fix the problem that the message names; `dragoman policy explain` shows what is "
+            "allowed",
             result=result,
         )
     if reason in ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"):
@@ -79,7 +80,7 @@ def outcome_of_turn(
         return RunOutcome(name=reason, message=message, result=result)
     return RunOutcome(
         name="protocol_error",
-        message=f"the turn ended for a reason that is not known: {reason}",
+        message=f"the turn ended for an unknown reason: {reason}",
         result=result,
     )
 
@@ -94,7 +95,7 @@ def outcome_of_changes(outcome: RunOutcome, changes: ChangesReport, *, is_strict
         return RunOutcome(
             name="failed",
             message="not everything was put back",
-            next_step="see the messages above; `git status` may help",
+            next_step="read the messages above; `git status` shows what is left",
             result=outcome.result,
         )
     if not is_strict or changes.unasked == []:
@@ -117,11 +118,11 @@ def outcome_of_error(error: BaseException, *, start_option: str = "") -> RunOutc
         case OutputClosed():
             return RunOutcome(name="output_closed")
         case SpawnFailed():
-            return RunOutcome(
-                name="not_started", message=str(error), next_step="dragoman doctor AGENT says more"
-            )
+            return RunOutcome(name="not_started", message=str(error), next_step="dragoman doctor AGENT")
         case NotAdvertised():
-            return RunOutcome(name="usage", message=str(error), next_step="this agent cannot do that")
+            return RunOutcome(
+                name="usage", message=str(error), next_step="use another agent; this one lacks the feature"
+            )
         case CallFailed():
             return _outcome_of_refusal(error)
         case HandshakeTimeout(stray=stray) | PeerDied(stray=stray) if stray:
@@ -136,14 +137,14 @@ def outcome_of_error(error: BaseException, *, start_option: str = "") -> RunOutc
             return RunOutcome(name="failed", message=str(error))
         case asyncio.CancelledError():
             return RunOutcome(name="cancelled", message="the run was cancelled")
-    return RunOutcome(name="failed", message=f"this is a mistake of ours: {type(error).__name__}: {error}")
+    return RunOutcome(name="failed", message=f"this is a bug in Dragoman: {type(error).__name__}: {error}")
 
 
 def _outcome_of_deadline(error: DeadlineExceeded, start_option: str) -> RunOutcome:
     if not isinstance(error, HandshakeTimeout):
         return RunOutcome(name="timeout", message=str(error))
     longer = f"if it is slow to start, give it longer with {start_option}; " if start_option else ""
-    next_step = f"{longer}`dragoman doctor AGENT` says more"
+    next_step = f"{longer}`dragoman doctor AGENT` shows more"
     return RunOutcome(name="timeout", message=str(error), next_step=next_step)
 
 
@@ -154,7 +155,7 @@ def _not_acp(error: HandshakeTimeout | PeerDied) -> RunOutcome:
     if isinstance(error, HandshakeTimeout):
         message = f"the agent did not answer initialize within {error.seconds:g} seconds; {NOT_ACP}"
         return RunOutcome(name="timeout", message=message, next_step=next_step)
-    last_words = f"; its last words were:\n{error.stderr.rstrip()}" if error.stderr.strip() else ""
+    last_words = f"; its last output was:\n{error.stderr.rstrip()}" if error.stderr.strip() else ""
     message = f"{error.what} ended with {error.how}; {NOT_ACP}{last_words}"
     return RunOutcome(name="agent_died", message=message, next_step=next_step)
 
@@ -171,9 +172,9 @@ def _details(data: object) -> str:
 
 def outcome_of_login(error: LoginRequired, hint: str) -> RunOutcome:
     """The agent wants a login, which was tried or cannot be; `hint` is what a person can do."""
-    attempt = f"; the method {error.tried_method} was tried: {error.why}" if error.tried_method else ""
+    attempt = f"; login with {error.tried_method} failed: {error.why}" if error.tried_method else ""
     return RunOutcome(
-        name="auth_needed", message=f"the agent wants a login: {error.reason}{attempt}", next_step=hint
+        name="auth_needed", message=f"the agent needs a login: {error.reason}{attempt}", next_step=hint
     )
 
 
@@ -189,6 +190,6 @@ def _outcome_of_refusal(error: CallFailed) -> RunOutcome:
     # Nobody knows of its methods: it refused before it had named them.
     return RunOutcome(
         name="auth_needed",
-        message=f"the agent wants a login: {error.message}",
-        next_step="log in with the agent's own program, or hand it its key with --env NAME",
+        message=f"the agent needs a login: {error.message}",
+        next_step="log in with the agent's own program, or pass its key with --env NAME",
     )

@@ -98,4 +98,4 @@ class RunDecisions:
             who = f"{sanitize_line(line.requester)}: " if line.requester else ""
             self._reporter.tell(f"{who}not allowed: {sanitize_line(what)} ({sanitize_line(line.why)})")
             if line.remedy:
-                self._reporter.tell(f"{who}to allow it: {sanitize_line(line.remedy)}")
+                self._reporter.tell(f"{who}to allow this: {sanitize_line(line.remedy)}")

@@ -151,7 +151,7 @@ def check_policy(rules: LocalRules, roots: Sequence[str]) -> None:
     try:
         load_policy(roots=roots, file=rules.policy, approve=rules.approve)
     except PolicyError as error:
-        raise UsageMistake(str(error), "mend the policy; `dragoman policy` explains it") from error
+        raise UsageMistake(str(error), "fix the policy; see `dragoman help policy`") from error
 
 
 def _attachments(args: argparse.Namespace) -> Sequence[Attachment]:
@@ -179,7 +179,7 @@ def _answers(path: str | None) -> FormAnswers | None:
     try:
         return FormAnswers.load(path)
     except AnswersError as error:
-        raise UsageMistake(str(error), "mend the file of answers") from error
+        raise UsageMistake(str(error), "fix the file of answers") from error
 
 
 def _roots(args: argparse.Namespace, target: ChosenAgent) -> list[str]:
@@ -192,7 +192,7 @@ def _roots(args: argparse.Namespace, target: ChosenAgent) -> list[str]:
 def _folder(path: str) -> str:
     place = Path(path).absolute()
     if not place.is_dir():
-        raise UsageMistake(f"{path!r} is no folder", "check the path")
+        raise UsageMistake(f"{path!r} is not a folder", "check the path")
     if not is_text(str(place)):
         raise UsageMistake(f"the name of the folder {path!r} is not UTF-8 text", "rename it, or use another")
     return os.path.normpath(place)

@@ -35,7 +35,7 @@ async def open_session(
 ) -> tuple[Session, How]:
     """The session; its agent may use what is lent from the first moment."""
     if "sessionCapabilities.additionalDirectories" not in agent.capabilities and request.directories:
-        raise UsageMistake("the agent takes no further folders", "leave --add-dir out")
+        raise UsageMistake("the agent accepts no more folders", "leave --add-dir out")
     if request.session_id is None:
         with local.lending(
             cwd=request.cwd, additional_directories=request.directories, info=agent.info
@@ -73,7 +73,7 @@ async def _reopen(
             if error.code != METHOD_NOT_FOUND or (how, method) == usable_ways[-1]:
                 raise
     raise UsageMistake(
-        "the agent cannot go on with a stored session", "start a new one without --session or --continue"
+        "the agent can't continue a stored session", "start a new session: leave out --session and --continue"
     )
 
 
@@ -95,14 +95,14 @@ async def set_mode(session: SettableSession, mode: str) -> None:
         if isinstance(option, v1.SessionConfigSelect) and option.category == "mode":
             await set_option(session, option.id, mode)
             return
-    raise UsageMistake(f"there is no mode {mode!r}", _list_names("modes", modes))
+    raise UsageMistake(f"unknown mode {mode!r}", _list_names("modes", modes))
 
 
 async def set_model(session: SettableSession, model: str) -> None:
     """Choose the model; raises `UsageMistake` with the models that there are."""
     option = model_option(session)
     if option is None:
-        raise UsageMistake(f"there is no model {model!r}", _list_names("models", ()))
+        raise UsageMistake(f"unknown model {model!r}", _list_names("models", ()))
     await set_option(session, option.id, model)
 
 
@@ -129,9 +129,7 @@ async def set_option(session: SettableSession, key: str, value: str) -> None:
         if option.id == key:
             await session.set_config_option(key, _value(option, value))
             return
-    raise UsageMistake(
-        f"there is no option {key!r}", _list_names("options", [option.id for option in options])
-    )
+    raise UsageMistake(f"unknown option {key!r}", _list_names("options", [option.id for option in options]))
 
 
 def _value(option: v1.SessionConfigSelect | v1.SessionConfigBoolean, value: str) -> str | bool:
@@ -140,7 +138,7 @@ def _value(option: v1.SessionConfigSelect | v1.SessionConfigBoolean, value: str)
         words |= {"false": False, "off": False, "no": False, "0": False}
         if value.lower() not in words:
             raise UsageMistake(
-                f"the option {option.id!r} is true or false, not {value!r}", "say true or false"
+                f"the option {option.id!r} must be true or false, not {value!r}", "say true or false"
             )
         return words[value.lower()]
     values = values_of(option)

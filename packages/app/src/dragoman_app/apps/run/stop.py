@@ -88,7 +88,7 @@ class RunStop:
 
     def question_left_open(self) -> None:
         """The agent asked something that nobody is there to answer: going on would be guessing."""
-        self._note("the agent asks a question, and there is no terminal to answer it in")
+        self._note("the agent asked a question, and there is no terminal to answer it in")
         self.ask("question_open", patience=DEADLINE_STEPS * self._step)
 
     @property

@@ -245,7 +245,9 @@ class TextView:
         if len(event.unasked) > MOST_UNASKED:
             out.append(f"  and {len(event.unasked) - MOST_UNASKED} more\n")
         if event.asking_mode is not None:
-            out.append(f"  A mode of this agent asks first: --mode {sanitize_line(event.asking_mode)}\n")
+            out.append(
+                f"  To be asked first, use this agent's mode: --mode {sanitize_line(event.asking_mode)}\n"
+            )
         return "".join(out)
 
     def _end(self, event: events.EndEvent) -> str:

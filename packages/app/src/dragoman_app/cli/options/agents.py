@@ -18,34 +18,42 @@ from dragoman_app.cli.parser import Parser
 
 def add_agent_review(parser: Parser) -> None:
     _add_model(parser, "openai", "anthropic")
-    parser.add_argument("--offline", action="store_true", help="ask no model, whatever is configured")
+    parser.add_argument("--offline", action="store_true", help="use no model, even if one is configured")
     parser.add_argument(
-        "--budget-requests", type=parse_count, metavar="N", help="requests to the model in one review (40)"
+        "--budget-requests",
+        type=parse_count,
+        metavar="N",
+        help="the most requests to the model in one review (40)",
     )
     parser.add_argument(
-        "--budget-tokens", type=parse_count, metavar="N", help="tokens of all its requests together (400000)"
+        "--budget-tokens",
+        type=parse_count,
+        metavar="N",
+        help="the most tokens for all requests together (400000)",
     )
     parser.add_argument(
         "--budget-seconds",
         type=seconds(zero=False),
         metavar="S",
-        help="seconds that it may take for a review (600)",
+        help="the most seconds for one review (600)",
     )
 
 
 def _add_model(parser: Parser, *apis: str) -> None:
     """The model of an agent of ours, and where it keeps its sessions."""
-    parser.add_argument("--model", metavar="MODEL", help="its name, or openai:NAME or anthropic:NAME")
-    parser.add_argument("--base-url", metavar="URL", help="the model's server, if not the vendor's own")
+    parser.add_argument("--model", metavar="MODEL", help="the model's name, or openai:NAME or anthropic:NAME")
+    parser.add_argument(
+        "--base-url", metavar="URL", help="the address of the model's server, if not the vendor's"
+    )
     parser.add_argument("--api", choices=apis, help="the wire format of that server")
-    parser.add_argument("--key-file", metavar="FILE", help="a file that holds the key and nothing else")
-    parser.add_argument("--sessions", metavar="FILE", help="the journal that sessions are kept in")
+    parser.add_argument("--key-file", metavar="FILE", help="a file with the key and nothing else")
+    parser.add_argument("--sessions", metavar="FILE", help="the journal for its sessions")
 
 
 def add_agent_code(parser: Parser) -> None:
     _add_model(parser, "openai", "responses", "anthropic")
     parser.add_argument("--system", metavar="FILE", help="a file that replaces the system prompt")
-    parser.add_argument("--config", metavar="FILE", help="the configuration, if it is not in the usual place")
+    parser.add_argument("--config", metavar="FILE", help="the configuration file, if not the usual one")
 
 
 def add_agent_script(parser: Parser) -> None:
@@ -55,9 +63,9 @@ def add_agent_script(parser: Parser) -> None:
 def add_new(parser: Parser) -> None:
     parser.add_argument("kind", choices=("agent", "client", "proxy"), metavar="agent|client|proxy")
     parser.add_argument(
-        "name", metavar="NAME", help="lower case, with hyphens: of the project and its command"
+        "name", metavar="NAME", help="the name of the project and its command: lower case, with hyphens"
     )
-    parser.add_argument("--into", metavar="DIR", help="the folder, if it is not ./NAME")
+    parser.add_argument("--into", metavar="DIR", help="the folder to create (./NAME)")
 
 
 def add_agents(parser: Parser) -> None:
@@ -66,7 +74,7 @@ def add_agents(parser: Parser) -> None:
 
 
 def add_agents_list(parser: Parser) -> None:
-    parser.add_argument("--all", action="store_true", help="also well-known ones that are not installed")
+    parser.add_argument("--all", action="store_true", help="also well-known agents that are not installed")
     add_json(parser, default=argparse.SUPPRESS, instead_of="a table")
 
 
@@ -77,7 +85,9 @@ def add_agents_show(parser: Parser) -> None:
 
 def add_agents_import(parser: Parser) -> None:
     parser.add_argument("product", choices=("zed", "jetbrains", "acpx"), metavar="zed|jetbrains|acpx")
-    parser.add_argument("file", metavar="FILE", nargs="?", help="its file, if it is not in its usual place")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="the program's settings file, if not the usual one"
+    )
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would be imported and write nothing"
     )
@@ -90,7 +100,7 @@ def add_agents_add(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME")
     parser.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER)
     parser.add_argument(
-        "--env", metavar="NAME=VALUE", action="append", default=[], help="a variable to set for it"
+        "--env", metavar="NAME=VALUE", action="append", default=[], help="a variable to set for the agent"
     )
     parser.add_argument(
         "--allow",
@@ -99,7 +109,7 @@ def add_agents_add(parser: Parser) -> None:
         default=[],
         help="a variable of your environment that the agent may see",
     )
-    parser.add_argument("--title", default="", help="what to show beside the name")
+    parser.add_argument("--title", default="", help="a title to show beside the name")
     add_in(parser)
     add_dialect(parser, default="auto")
     _add_replace(parser)
@@ -110,17 +120,21 @@ def add_agents_remove(parser: Parser) -> None:
 
 
 def add_agents_default(parser: Parser) -> None:
-    parser.add_argument("agent", metavar="NAME", nargs="?", help="without it, your default is shown")
+    parser.add_argument("agent", metavar="NAME", nargs="?", help="the agent; without NAME, show your default")
 
 
 def add_agents_install(parser: Parser) -> None:
-    parser.add_argument("agent", metavar="NAME[@VERSION]", help="of the list that `agents registry` shows")
-    parser.add_argument("--plan", metavar="ID", help="only if it is still the plan of `--dry-run --json`")
+    parser.add_argument("agent", metavar="NAME[@VERSION]", help="an agent from `dragoman agents registry`")
+    parser.add_argument(
+        "--plan", metavar="ID", help="install only if the plan of `--dry-run --json` still has this id"
+    )
     _add_install(parser)
 
 
 def add_agents_update(parser: Parser) -> None:
-    parser.add_argument("agents", metavar="NAME", nargs="*", help="all that are installed, if none is named")
+    parser.add_argument(
+        "agents", metavar="NAME", nargs="*", help="the agents to update (all installed agents)"
+    )
     _add_install(parser)
 
 
@@ -150,24 +164,27 @@ def add_agents_registry_reset(parser: Parser) -> None:
 
 def _add_install(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--from", dest="source", metavar="FILE", help="a registry.json or agent.json instead of our list"
+        "--from",
+        dest="source",
+        metavar="FILE",
+        help="a registry.json or agent.json instead of Dragoman's list",
     )
     parser.add_argument(
-        "--kind", choices=("npx", "uvx", "binary"), help="if there are several ways to get it"
+        "--kind", choices=("npx", "uvx", "binary"), help="how to install, if there are several ways"
     )
-    parser.add_argument("--allow-scripts", action="store_true", help="run install scripts of its packages")
+    parser.add_argument("--allow-scripts", action="store_true", help="run the install scripts of packages")
     parser.add_argument(
-        "--allow-unverified", action="store_true", help="also an archive whose entry has no hash"
+        "--allow-unverified", action="store_true", help="also install an archive without a known hash"
     )
     parser.add_argument(
-        "--python", metavar="PROGRAM", help="what a Python package is to run with, if not with ours"
+        "--python", metavar="PROGRAM", help="the Python for a Python package (Dragoman's own Python)"
     )
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
         type=seconds(most=86_400, zero=False),
         default=600.0,
-        help="for the whole of it (600)",
+        help="the most seconds for the installation (600)",
     )
     _add_consent(parser)
 
@@ -182,7 +199,7 @@ def add_agents_login(parser: Parser) -> None:
     parser.add_argument("agent", metavar="NAME", help="a name, a command in quotes or an address")
     parser.add_argument("method", metavar="METHOD", nargs="?", help="the id of a login method")
     parser.add_argument(
-        "--env", action="append", default=[], metavar="NAME[=VALUE]", help="hand this variable to the agent"
+        "--env", action="append", default=[], metavar="NAME[=VALUE]", help="pass this variable to the agent"
     )
 
 
@@ -191,34 +208,36 @@ def add_agents_logout(parser: Parser) -> None:
 
 
 def _add_replace(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--replace", action="store_true", help="also when the name is in our file already")
+    parser.add_argument("--replace", action="store_true", help="overwrite an agent of the same name")
 
 
 def add_doctor(parser: Parser) -> None:
     parser.add_argument(
-        "agent", metavar="AGENT", nargs="+", help="a name, a command in quotes, or the words of one after --"
+        "agent", metavar="AGENT", nargs="+", help="a name, a command in quotes, or a command after --"
     )
     add_in(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object with all the evidence")
+    parser.add_argument("--json", action="store_true", help="print one JSON object with all details")
     parser.add_argument(
-        "--verbose", action="store_true", help="frames and standard error, also if all is well"
+        "--verbose", action="store_true", help="show messages and standard error, also if the agent works"
     )
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
         type=seconds(most=86_400, zero=False),
         default=HANDSHAKE_SECONDS,
-        help=f"for each answer ({HANDSHAKE_SECONDS:g}, as for `dragoman run`)",
+        help=f"the most seconds for each answer ({HANDSHAKE_SECONDS:g}, as in `dragoman run`)",
     )
     add_dialect(parser, default_text="as configured, or auto")
-    parser.add_argument("--cwd", metavar="FOLDER", help="where to start it, and for its session")
+    parser.add_argument("--cwd", metavar="FOLDER", help="the folder for the agent and its session")
 
 
 def add_policy_explain(parser: Parser) -> None:
     parser.add_argument("--command", metavar="LINE", help="a command, as for a shell")
     parser.add_argument("--tool", metavar="NAME", help="a kind of tool, such as edit, or a tool's name")
-    parser.add_argument("--kind", metavar="KIND", help="the kind, beside a tool's name")
-    parser.add_argument("--path", metavar="PATH", action="append", default=[], help="may be given repeatedly")
+    parser.add_argument("--kind", metavar="KIND", help="the kind of tool, if --tool is a name")
+    parser.add_argument(
+        "--path", metavar="PATH", action="append", default=[], help="a path; you can repeat this option"
+    )
     parser.add_argument("--method", choices=("permission", "fs/read", "fs/write", "terminal", "mcp"))
     parser.add_argument("--request", metavar="FILE", help="a permission request as JSON; - for stdin")
     parser.add_argument("--agent", metavar="NAME", default="", help="the agent's name")
@@ -230,11 +249,11 @@ def add_policy_allow(parser: Parser) -> None:
     parser.add_argument("--agent", metavar="NAME", required=True, help="the agent's name")
     parser.add_argument("--command", metavar="LINE", help="a command, as for a shell")
     parser.add_argument("--kind", metavar="KIND", help="a kind of tool, such as edit")
-    parser.add_argument("--path", metavar="PATH", action="append", default=[], help="may be given repeatedly")
-    parser.add_argument("--tool", metavar="NAME", help="a tool's name")
     parser.add_argument(
-        "--cwd", metavar="DIR", default=".", help="the session's folder; this one if not given"
+        "--path", metavar="PATH", action="append", default=[], help="a path; you can repeat this option"
     )
+    parser.add_argument("--tool", metavar="NAME", help="a tool's name")
+    parser.add_argument("--cwd", metavar="DIR", default=".", help="the session's folder (the current folder)")
     parser.set_defaults(request=None, method=None)
 
 
@@ -244,42 +263,46 @@ def add_policy_list(parser: Parser) -> None:
 
 
 def add_policy_test(parser: Parser) -> None:
-    parser.add_argument("--history", action="store_true", required=True, help="on what was recorded")
-    parser.add_argument("--policy", metavar="FILE", help="a policy that comes before all others")
+    parser.add_argument("--history", action="store_true", required=True, help="use the recorded sessions")
+    parser.add_argument("--policy", metavar="FILE", help="a policy file that comes before all others")
     _add_journals(parser)
 
 
 def add_policy_suggest(parser: Parser) -> None:
-    parser.add_argument("--policy", metavar="FILE", help="rules for this file instead of yours")
+    parser.add_argument("--policy", metavar="FILE", help="make rules for this file instead of yours")
     parser.add_argument(
-        "--least", type=parse_count, default=2, metavar="N", help="questions that each rule has to save (2)"
+        "--least",
+        type=parse_count,
+        default=2,
+        metavar="N",
+        help="suggest only rules that save at least N questions (2)",
     )
-    parser.add_argument("--write", action="store_true", help="add the rules to the file, behind the others")
+    parser.add_argument("--write", action="store_true", help="add the rules at the end of the file")
     _add_journals(parser)
 
 
 def add_policy_learn(parser: Parser) -> None:
-    parser.add_argument("session", metavar="SESSION", help="its id in `dragoman sessions list`, or last")
-    parser.add_argument("--policy", metavar="FILE", help="rules for this file instead of yours")
-    parser.add_argument("--write", action="store_true", help="add the rules to the file, behind the others")
+    parser.add_argument("session", metavar="SESSION", help="an id from `dragoman sessions list`, or `last`")
+    parser.add_argument("--policy", metavar="FILE", help="make rules for this file instead of yours")
+    parser.add_argument("--write", action="store_true", help="add the rules at the end of the file")
     _add_journals(parser, has_since=False)
 
 
 def _add_journals(parser: Parser, *, has_since: bool = True) -> None:
     if has_since:
-        parser.add_argument("--since", metavar="SPAN", type=parse_span, help="the latest only: 12h, 30d, 8w")
+        parser.add_argument("--since", metavar="SPAN", type=parse_span, help="only the latest: 12h, 30d, 8w")
     parser.add_argument(
         "--journal",
         metavar="FILE",
         action="append",
         default=[],
-        help="a journal instead of those of run, chat and your hub; may be given repeatedly",
+        help="a journal instead of those of run, chat and your hub; you can repeat this option",
     )
     add_json(parser)
 
 
 def add_policy_forget(parser: Parser) -> None:
-    parser.add_argument("line", metavar="LINE", type=int, help="the line that `list` shows for it")
+    parser.add_argument("line", metavar="LINE", type=int, help="its line in `dragoman policy list`")
 
 
 def add_sandbox_show(parser: Parser) -> None:
@@ -287,7 +310,7 @@ def add_sandbox_show(parser: Parser) -> None:
         "--profile",
         metavar="PROFILE",
         default="workspace",
-        help="workspace, read-only or off, and what is added, as in workspace+net:HOST (workspace)",
+        help="workspace, read-only or off, with additions such as workspace+net:HOST (workspace)",
     )
     parser.add_argument("--cwd", metavar="DIR", help="the folder of the session (the current one)")
     parser.add_argument("--add-dir", action="append", default=[], metavar="DIR", help="one more folder")
@@ -300,13 +323,11 @@ def add_sandbox_verify(parser: Parser) -> None:
 
 
 def add_audit_verify(parser: Parser) -> None:
-    parser.add_argument("file", metavar="FILE", nargs="?", help="a log; yours if none is named")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a log file (your own log)")
     add_json(parser)
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--cwd", metavar="DIR", default=".", help="the session's folder; this one if not given"
-    )
-    parser.add_argument("--policy", metavar="FILE", help="a policy that comes before all others")
-    parser.add_argument("--approve", choices=("all", "reads", "none"), help="as for dragoman run")
+    parser.add_argument("--cwd", metavar="DIR", default=".", help="the session's folder (the current folder)")
+    parser.add_argument("--policy", metavar="FILE", help="a policy file that comes before all others")
+    parser.add_argument("--approve", choices=("all", "reads", "none"), help="as in `dragoman run`")

@@ -35,8 +35,8 @@ def add_run(parser: Parser) -> None:
         choices=("restart", "queue"),
         const="restart",
         metavar="restart|queue",
-        help="say each line of standard input while the turn runs; where the agent cannot take it, "
-        "begin the turn again with it (restart) or say it after the turn (queue)",
+        help="send each line of standard input while the turn runs; if the agent can't accept it, restart "
+        "the turn with it (restart) or send it after the turn (queue)",
     )
     _add_agent(parser.add_argument_group("the agent"))
     _add_session(parser.add_argument_group("the session"))
@@ -52,16 +52,18 @@ def _add_agent(group: argparse._ArgumentGroup) -> None:
         type=seconds(),
         default=HANDSHAKE_SECONDS,
         metavar="SECONDS",
-        help=f"until it has introduced itself ({HANDSHAKE_SECONDS:g})",
+        help=f"the most seconds for the agent's start ({HANDSHAKE_SECONDS:g})",
     )
-    group.add_argument("--timeout", type=seconds(), metavar="SECONDS", help="for the whole run")
+    group.add_argument(
+        "--timeout", type=seconds(), metavar="SECONDS", help="the most seconds for the whole run"
+    )
     add_silence(group)
     group.add_argument(
         "--end-timeout",
         type=seconds(),
         default=2.0,
         metavar="SECONDS",
-        help="for each step of ending it: by itself, and after SIGTERM (2)",
+        help="the most seconds for the agent to end, before and after SIGTERM (2)",
     )
 
 
@@ -80,8 +82,8 @@ def _add_session(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--continue-with",
         metavar="AGENT",
-        help="who goes on if the agent is out of quota, logged out or dead; without --agent, who goes on "
-        "with the recorded session of --session or --continue",
+        help="the agent that takes over if the first is out of quota, logged out or dead; without --agent, "
+        "the agent that continues the session of --session or --continue",
     )
     group.add_argument("--mode", metavar="ID", help="switch the session to this mode")
     group.add_argument(
@@ -102,7 +104,7 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
         "--changes",
         choices=("keep", "revert", "ask"),
         default="keep",
-        help="what happens to changed files at the end (keep)",
+        help="what to do with changed files at the end (keep)",
     )
     group.add_argument(
         "--strict",
@@ -114,7 +116,9 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
 def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--format", choices=("text", "json", "quiet"), default="text")
     group.add_argument("--no-color", "--no-colour", action="store_true", dest="no_color")
-    group.add_argument("--verbose", action="store_true", help="show the agent's standard error and our log")
+    group.add_argument(
+        "--verbose", action="store_true", help="show the agent's standard error and Dragoman's log"
+    )
 
 
 def add_chat(parser: Parser) -> None:
@@ -131,16 +135,17 @@ def add_chat(parser: Parser) -> None:
     )
     hub = parser.add_argument_group("through a hub")
     hub.add_argument("--hub", metavar="URL", help="ws://, wss://, http:// or https://; several with commas")
-    hub.add_argument("--token-file", metavar="FILE", help="a file that holds the token (else DRAGOMAN_TOKEN)")
+    hub.add_argument("--token-file", metavar="FILE", help="a file with the token (else DRAGOMAN_TOKEN)")
     add_rules(parser.add_argument_group("what it may do"))
     parser.add_argument("--no-history", action="store_true", help="record nothing")
     look = parser.add_argument_group("how it looks")
-    look.add_argument("--board", action="store_true", help="begin with the board of all sessions")
+    look.add_argument("--board", action="store_true", help="start with the board of all sessions")
     look.add_argument(
         "--theme",
         metavar="NAME",
         default="auto",
-        help="auto (as the terminal's background is), dark, light, or a name of the palette (Ctrl+P)",
+        help="auto (follows the terminal's background), dark, light, or a theme's name from the palette "
+        "(Ctrl+P)",
     )
     look.add_argument("--no-color", "--no-colour", action="store_true", dest="no_color")
 
@@ -158,10 +163,11 @@ def add_mcp(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="NAME[=VALUE]",
-        help="let the calling model choose this mode or option, for example mode=plan (the model is free)",
+        help="let the calling model choose this mode or option, for example mode=plan (models are always "
+        "allowed)",
     )
     where.add_argument(
-        "--root", action="append", default=[], metavar="DIR", help="a folder that sessions may be in"
+        "--root", action="append", default=[], metavar="DIR", help="a folder that sessions may use"
     )
     add_rules(parser.add_argument_group("what it may do"))
     network = parser.add_argument_group("over HTTP")
@@ -169,5 +175,8 @@ def add_mcp(parser: Parser) -> None:
     add_listener(network)
     network.add_argument("--no-token", action="store_true", help="let everybody on this machine connect")
     network.add_argument(
-        "--max-connections", metavar="N", type=parse_count, help=f"clients at once ({MOST_CLIENTS})"
+        "--max-connections",
+        metavar="N",
+        type=parse_count,
+        help=f"the most clients at the same time ({MOST_CLIENTS})",
     )

@@ -25,16 +25,26 @@ def add_gateway_sessions(group: argparse._ArgumentGroup) -> None:
         type=parse_count,
         default=MOST_SESSIONS,
         metavar="N",
-        help=f"sessions that are open at once ({MOST_SESSIONS})",
+        help=f"the most open sessions ({MOST_SESSIONS})",
     )
 
 
 def add_listener(group: argparse._ActionsContainer) -> None:
     """Where an agent is offered on the network, and who may come."""
-    group.add_argument("--listen", metavar="HOST:PORT", help="where (127.0.0.1, and any free port)")
-    group.add_argument("--token-file", metavar="FILE", help="a file that holds the token and nothing else")
-    group.add_argument("--host", metavar="NAME", action="append", default=[], help="another name of ours")
-    group.add_argument("--origin", metavar="URL", action="append", default=[], help="a page that may come")
+    group.add_argument(
+        "--listen", metavar="HOST:PORT", help="the address to listen on (127.0.0.1, any free port)"
+    )
+    group.add_argument("--token-file", metavar="FILE", help="a file with the token and nothing else")
+    group.add_argument(
+        "--host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="another name under which clients reach this server",
+    )
+    group.add_argument(
+        "--origin", metavar="URL", action="append", default=[], help="a web page that may connect"
+    )
     group.add_argument("--tls-cert", metavar="FILE", help="certificate, in PEM form")
-    group.add_argument("--tls-key", metavar="FILE", help="its key")
+    group.add_argument("--tls-key", metavar="FILE", help="the key of the certificate")
     group.add_argument("--insecure", action="store_true", help="listen off loopback without TLS")

@@ -16,63 +16,65 @@ def add_sessions(parser: Parser) -> None:
 
 def add_sessions_list(parser: Parser) -> None:
     _add_journal(parser)
-    parser.add_argument("--agent", metavar="NAME", help="only those with this agent")
-    parser.add_argument("--cwd", metavar="DIR", help="only those in this folder")
-    parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many; 0 for all")
+    parser.add_argument("--agent", metavar="NAME", help="only sessions with this agent")
+    parser.add_argument("--cwd", metavar="DIR", help="only sessions in this folder")
+    parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many to show; 0 for all (30)")
     add_json(parser, default=argparse.SUPPRESS)
 
 
 def add_sessions_show(parser: Parser) -> None:
     _add_journal(parser)
     parser.add_argument("id", metavar="ID")
-    parser.add_argument("--notes", action="store_true", help="also what was not said on the wire")
+    parser.add_argument("--notes", action="store_true", help="also Dragoman's own notes")
     add_json(parser, default=argparse.SUPPRESS)
 
 
 def add_sessions_search(parser: Parser) -> None:
     _add_journal(parser)
     parser.add_argument("words", metavar="WORD", nargs="+")
-    parser.add_argument("--limit", metavar="N", type=int, default=20, help="how many passages")
+    parser.add_argument("--limit", metavar="N", type=int, default=20, help="how many passages to show (20)")
     add_json(parser, default=argparse.SUPPRESS)
 
 
 def add_sessions_export(parser: Parser) -> None:
     _add_journal(parser)
     parser.add_argument("id", metavar="ID")
-    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="standard output if not given")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", default="-", help="the file to write (standard output)"
+    )
 
 
 def add_sessions_import(parser: Parser) -> None:
     _add_journal(parser)
-    parser.add_argument("file", metavar="FILE", help="- for standard input")
+    parser.add_argument("file", metavar="FILE", help="the file to read; - for standard input")
 
 
 def add_sessions_handover(parser: Parser) -> None:
     _add_journal(parser)
     parser.add_argument("id", metavar="ID")
-    parser.add_argument("--agent", metavar="AGENT", help="who goes on")
+    parser.add_argument("--agent", metavar="AGENT", help="the agent that continues")
     parser.add_argument("--prompt", metavar="TEXT", default="", help="the first prompt")
-    parser.add_argument("--brief", action="store_true", help="show what it would be told, and start nothing")
-    parser.add_argument("--hub", metavar="URL", nargs="?", const="", help="a session of a hub (this user's)")
-    parser.add_argument("--token-file", metavar="FILE", help="a file that holds the hub's token")
-    parser.add_argument("--force", action="store_true", help="also if a turn runs in it, at a hub")
+    parser.add_argument("--brief", action="store_true", help="show the brief, without starting the agent")
+    parser.add_argument("--hub", metavar="URL", nargs="?", const="", help="a session of a hub (your own hub)")
+    parser.add_argument("--token-file", metavar="FILE", help="a file with the hub's token")
+    parser.add_argument("--force", action="store_true", help="also while a turn is running, at a hub")
     add_json(parser, default=argparse.SUPPRESS)
 
 
 def add_sessions_forget(parser: Parser) -> None:
     _add_journal(parser, default=None)
-    parser.add_argument("ids", metavar="SESSION", nargs="*", help="an id, a clear part of it, or `last`")
+    parser.add_argument("ids", metavar="SESSION", nargs="*", help="an id, its first characters, or `last`")
     parser.add_argument("--all", action="store_true", help="every session")
-    parser.add_argument("--agent", metavar="NAME", help="only those with this agent")
+    parser.add_argument("--agent", metavar="NAME", help="only sessions with this agent")
     parser.add_argument(
         "--older-than",
         metavar="SPAN",
         type=parse_span,
-        help="only those without a word for so long: 12h, 30d",
+        help="only sessions without a message for this long: 12h, 30d",
     )
-    parser.add_argument("--hub", metavar="URL", nargs="?", const="", help="sessions of a hub (this user's)")
-    parser.add_argument("--token-file", metavar="FILE", help="a file that holds the hub's token")
-    parser.add_argument("--dry-run", action="store_true", help="show what would be erased, and erase nothing")
+    parser.add_argument("--hub", metavar="URL", nargs="?", const="", help="sessions of a hub (your own hub)")
+    parser.add_argument("--token-file", metavar="FILE", help="a file with the hub's token")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be erased, without erasing")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
     add_json(parser, default=argparse.SUPPRESS)
 

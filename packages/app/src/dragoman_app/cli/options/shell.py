@@ -39,7 +39,7 @@ def add_config_schema(parser: Parser) -> None:
 
 
 def add_hub_install(parser: Parser) -> None:
-    parser.add_argument("--config", metavar="FILE", help="the hub's configuration, if not in its usual place")
+    parser.add_argument("--config", metavar="FILE", help="the hub's configuration file, if not the usual one")
     parser.add_argument("--no-start", action="store_true", help="write the file and start nothing")
     add_hub_uninstall(parser)
     add_json(parser)

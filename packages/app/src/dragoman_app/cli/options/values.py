@@ -21,7 +21,9 @@ def seconds(*, least: float = 0.0, most: float = math.inf, zero: bool = True) ->
         except ValueError:
             value = math.nan
         if not (math.isfinite(value) and least <= value <= most and (zero or value)):
-            raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds{_range(least, most, zero)}")
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a number of seconds{_range(least, most, zero)}"
+            )
         return value
 
     return parse
@@ -35,7 +37,7 @@ def _range(least: float, most: float, zero: bool) -> str:
 def parse_count(text: str) -> int:
     """A whole number above 0."""
     if not (text.isascii() and text.isdigit()) or not 0 < len(text) <= 12 or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
@@ -97,7 +99,7 @@ def add_in(parser: argparse._ActionsContainer) -> None:
 def add_agent(group: argparse._ActionsContainer) -> None:
     """Which agent, what it speaks, and what it gets."""
     group.add_argument(
-        "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
+        "--agent", metavar="AGENT", help="a name (dragoman agents), a command line, or an address"
     )
     add_dialect(group, default_text="as configured, or auto")
     group.add_argument(
@@ -124,7 +126,7 @@ def parse_dialect(name: str) -> str:
     from dragoman.dialect.names import CHOICES  # a start without the option does not wait for the list
 
     if name not in CHOICES:
-        raise argparse.ArgumentTypeError(f"there is no dialect {name!r}; there are {', '.join(CHOICES)}")
+        raise argparse.ArgumentTypeError(f"unknown dialect {name!r}. Choose from {', '.join(CHOICES)}")
     return name
 
 

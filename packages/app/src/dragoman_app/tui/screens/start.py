@@ -84,7 +84,7 @@ class StartScreen(Screen[ChatRequest | None]):
     def _start(self, at: int) -> None:
         folder = os.path.abspath(os.path.expanduser(self.query_one("#folder", Input).value.strip() or "."))
         if not os.path.isdir(folder):
-            self._complain(f"{folder} is no folder")
+            self._complain(f"{folder} is not a folder")
             self.query_one("#folder").focus()
         elif at < len(self._agents):
             self.dismiss(ChatRequest(agent=self._agents[at].name, cwd=folder))

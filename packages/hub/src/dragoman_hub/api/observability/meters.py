@@ -105,7 +105,7 @@ class Family(Generic[M]):
         self, name: str, meaning: str, labels: Sequence[str], kind: Kind, make: Callable[[], M]
     ) -> None:
         if not _NAME.fullmatch(name) or not all(_LABEL.fullmatch(label) for label in labels):
-            raise LocalMistake(f"{name!r} with labels {list(labels)} is no name for a metric")
+            raise LocalMistake(f"{name!r} with labels {list(labels)} is not a name for a metric")
         self.name = name
         self.meaning = meaning
         self.labels = tuple(labels)

@@ -273,7 +273,7 @@ def traces_url(endpoint: str) -> str:
     """The URL that spans are posted to: an address without a path is a collector's, whose path is known."""
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise LocalMistake(f"{endpoint!r} is no address of a collector: write http://HOST:4318")
+        raise LocalMistake(f"{endpoint!r} is not an address of a collector: write http://HOST:4318")
     return endpoint if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/v1/traces"
 
 

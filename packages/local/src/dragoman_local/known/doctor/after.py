@@ -104,7 +104,7 @@ def _initialize_failure(error: DragomanError, watch: FrameWatch) -> tuple[Diagno
         return _failed_step(
             "initialize",
             "it sends our own words back",
-            "this is no agent, or a terminal that repeats what is typed stands in between",
+            "this is not an agent, or a terminal that repeats what is typed stands in between",
             "check the command",
         ), DiagnosisOutcome.PROTOCOL_ERROR
     if isinstance(error, CallFailed):
@@ -248,7 +248,7 @@ async def try_session(
 def _session_failure(error: CallFailed, needs: LoginNeeds) -> tuple[DiagnosisStep, DiagnosisOutcome]:
     if error.code == AUTH_REQUIRED:
         return _failed_step(
-            "session", str(error), "the agent wants a login first", needs.advice()
+            "session", str(error), "the agent needs a login first", needs.advice()
         ), DiagnosisOutcome.AUTH_NEEDED
     data = () if error.data is None else (f"data: {msgspec.json.encode(error.data).decode()}",)
     meaning, advice = explain(f"{error.message} {' '.join(data)}")
@@ -270,7 +270,7 @@ def output(watch: FrameWatch) -> DiagnosisStep:
     return DiagnosisStep(
         name="stdout",
         verdict=CheckResult.WARNING,
-        summary=f"lines on standard output that are no protocol: {watch.noise_count}",
+        summary=f"lines on standard output that are not protocol: {watch.noise_count}",
         meaning="this client passes over them; stricter ones end the conversation",
         advice="let the agent, or the script that starts it, write such text to standard error",
         evidence=tuple(f"stdout: {line}" for line in watch.noise),

@@ -74,7 +74,7 @@ def open_address(address: str, *, folder: Path | None) -> tuple[BinaryIO, int | 
         length = answer.headers.get("content-length", "")
         return answer, int(length) if length.isdecimal() else None
     if folder is None or (scheme not in ("", "file") and len(scheme) > 1):
-        raise InstallFailed(f"{address[:200]} is no https address")
+        raise InstallFailed(f"{address[:200]} is not an https address")
     path = folder / (unquote(urlsplit(address).path) if scheme == "file" else address)
     return path.open("rb"), path.stat().st_size
 
@@ -184,7 +184,9 @@ class _Unpacking:
     def _copy_link(self, name: str, target: str) -> None:
         source = inner_path(self._folder, target)
         if not source.is_file():
-            raise InstallFailed(f"the archive has a link to something that is no file of it: {name[:200]!r}")
+            raise InstallFailed(
+                f"the archive has a link to something that is not a file of it: {name[:200]!r}"
+            )
         with source.open("rb") as content:
             self._write_file(inner_path(self._folder, name), content, source.stat().st_mode)
 

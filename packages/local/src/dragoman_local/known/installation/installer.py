@@ -167,7 +167,7 @@ def make_plan(
     name, _, version = query.partition("@")
     entry = registry.find(name)
     if version and not VERSION.fullmatch(version):
-        raise LocalMistake(f"{version!r} is no version")
+        raise LocalMistake(f"{version!r} is not a version")
     agent_name = entry.agent_name
     if any(agent.name == agent_name for agent in BUILT_IN) or not NAME.fullmatch(agent_name):
         raise LocalMistake(f"an agent that comes with dragoman is called {agent_name}")

@@ -112,10 +112,10 @@ def package_spec(
         return str((folder / source.package).resolve())
     name, own = split_version(source.package, kind)
     if not (NPM_NAME if kind == "npx" else PYTHON_NAME).fullmatch(name):
-        raise LocalMistake(f"{source.package[:100]!r} is no name of a package")
+        raise LocalMistake(f"{source.package[:100]!r} is not a name of a package")
     target = version or own or entry.version
     if not VERSION.fullmatch(target):
-        raise LocalMistake(f"{target[:100]!r} is no version of a package")
+        raise LocalMistake(f"{target[:100]!r} is not a version of a package")
     return f"{name}@{target}" if kind == "npx" else f"{name}=={target}"
 
 

@@ -139,7 +139,7 @@ class AgentRegistry:
                 entry = next((self.entries[key] for key in _ids(known) if key in self.entries), None)
         if entry is None:
             raise LocalMistake(
-                f"the list of agents has no {name!r}; it has {', '.join(sorted(self.names()))}"
+                f"no agent named {name!r} in the list. Choose from {', '.join(sorted(self.names()))}"
             )
         return entry
 
@@ -168,7 +168,7 @@ def read_registry_file(path: Path) -> RegistryFile:
     try:
         return json_decoder(RegistryFile).decode(read_bounded(path))
     except msgspec.ValidationError as error:
-        raise LocalMistake(f"{path} is no list of agents: {error}") from None
+        raise LocalMistake(f"{path} is not a list of agents: {error}") from None
     except msgspec.DecodeError:
         raise LocalMistake(f"{path} is no JSON") from None
 
@@ -195,7 +195,7 @@ def parse_registry(data: bytes, *, origin: str, today: date) -> tuple[RegistryFi
     if isinstance(document, dict) and "distribution" in document:
         items = [document]  # one `agent.json`
     if not isinstance(items, list):
-        raise LocalMistake(f"{origin} is no list of agents: it has no member `agents`")
+        raise LocalMistake(f"{origin} is not a list of agents: it has no member `agents`")
     if len(items) > MOST_ENTRIES:
         raise LocalMistake(f"{origin} has {len(items):,} agents; {MOST_ENTRIES:,} are the most")
     entries: dict[str, RegistryEntry] = {}
@@ -219,20 +219,20 @@ def check_entry(entry: RegistryEntry) -> None:
     if not ID.fullmatch(entry.id):
         raise LocalMistake("its id is not lower case letters, digits and hyphens")
     if not VERSION.fullmatch(entry.version):
-        raise LocalMistake(f"{entry.version[:64]!r} is no version")
+        raise LocalMistake(f"{entry.version[:64]!r} is not a version")
     options = entry.distribution
     if not (options.npx or options.uvx or options.binary):
         raise LocalMistake("it says no way to get it")
     for source in (options.npx, options.uvx):
         if source is not None and (not source.package or source.package.startswith("-")):
-            raise LocalMistake(f"{source.package!r} is no package")
+            raise LocalMistake(f"{source.package!r} is not a package")
         if source is not None and source.cmd is not None and not is_inner_path(source.cmd):
             raise LocalMistake("its command is a path outside of the package")
     for target in (options.binary or {}).values():
         if not is_inner_path(target.cmd):
             raise LocalMistake("its command is a path outside of the archive")
         if target.sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", target.sha256):
-            raise LocalMistake("its sha256 is no hash")
+            raise LocalMistake("its sha256 is not a hash")
 
 
 def is_inner_path(text: str) -> bool:

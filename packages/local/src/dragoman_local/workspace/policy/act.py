@@ -114,9 +114,9 @@ class Act(Struct, frozen=True, kw_only=True):
         if self.script.objection is not None:
             yield self.script.objection
         if self.cwd and self.roots and not (is_plain(self.cwd) and self.is_in_roots(self.cwd)):
-            yield "it would start outside the folders of the session"
+            yield "the command would start outside the session's folders"
         if self.roots and any(not self.is_in_roots(folder) for folder in self.folders()[1:]):
-            yield "it goes to a folder outside the session"
+            yield "the command goes to a folder outside the session"
         for name in (variable.partition("=")[0] for variable in self.changing_variables):
             yield f"the agent sets the variable {name} for it, with which programs may run or load other code"
 

@@ -150,7 +150,7 @@ def _other_deeds(kind: str, names: Iterable[str]) -> Iterator[str]:
     for name in names if kind in READS else ():
         verb = re.match(r"[a-z]+|[A-Z][a-z]*", name.rpartition("__")[2].lstrip("_"))
         if verb is not None and verb[0].lower() in TOOL_VERBS:
-            yield f"it says that it only reads, and its name begins with {verb[0]!r}"
+            yield f"the tool claims to only read, but its name begins with {verb[0]!r}"
             return
 
 
@@ -353,7 +353,7 @@ def _join(scripts: Sequence[CommandScript]) -> CommandScript | None:
     return CommandScript(
         text="\n".join(script.text for script in scripts),
         commands=commands,
-        objection="it is more than one command",
+        objection="the line has more than one command",
         possible=tuple(words for script in scripts for words in (*script.commands, *script.possible)),
     )
 

@@ -263,7 +263,7 @@ def cautions(url: str) -> list[str]:
     """What to look at before an address is opened."""
     host = host_of(url)
     if host is None:
-        return ["this is no proper address"]
+        return ["this is not a proper address"]
     parts = urlsplit(url)
     found = (
         (parts.scheme != "https", f"it is not https but {parts.scheme or 'nothing'}"),

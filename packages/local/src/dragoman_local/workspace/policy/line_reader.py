@@ -62,20 +62,20 @@ _BRACKETS = re.compile(r"\\[\s\S]|'[^']*'|[(){}]")
 
 _MARKS: Final = {"run": RUN, "one": ONE, "any": ANY, "ansi": ANY, "braces": ANY}
 _OBJECTIONS: Final = {
-    "$": "it holds a substitution ($)",
-    "`": "it holds a substitution (`)",
-    "<": "it holds a substitution (<)",
-    ">": "it holds a substitution (>)",
-    "(": "it holds a subshell or a function",
-    ")": "it holds a subshell or a function",
-    "{": "it holds braces, which some shells expand",
-    "}": "it holds braces, which some shells expand",
-    "*": "it holds a pattern (*), which becomes the names of files",
-    "?": "it holds a pattern (?), which becomes the names of files",
-    "[": "it holds a pattern ([), which becomes the names of files",
-    "&": "it runs something in the background (&)",
-    ";;": "it holds ;;",
-    "|&": "it holds |&",
+    "$": "the command contains a substitution ($)",
+    "`": "the command contains a substitution (`)",
+    "<": "the command contains a substitution (<)",
+    ">": "the command contains a substitution (>)",
+    "(": "the command contains a subshell or a function",
+    ")": "the command contains a subshell or a function",
+    "{": "the command contains braces, which some shells expand",
+    "}": "the command contains braces, which some shells expand",
+    "*": "the command contains a pattern (*), which the shell replaces by file names",
+    "?": "the command contains a pattern (?), which the shell replaces by file names",
+    "[": "the command contains a pattern ([), which the shell replaces by file names",
+    "&": "the command runs a part in the background (&)",
+    ";;": "the command contains ;;",
+    "|&": "the command contains |&",
 }
 
 
@@ -104,11 +104,11 @@ class LineReader:
         self._bodies: list[str] = []
         self._ends: list[tuple[str, bool]] = []  # the words that end here-documents, and if they are quoted
         if depth > _DEEPEST or len(self._line) > MOST_CHARACTERS:
-            self._give_up(f"it is longer than {MOST_CHARACTERS} characters")
+            self._give_up(f"the command is longer than {MOST_CHARACTERS} characters")
         for character in set(self._line):
             # Of categories that cannot be seen, or that make text look like something else.
             if character not in " \t\n" and unicodedata.category(character)[0] in "CZ":
-                self._object(f"it holds the character U+{ord(character):04X}, which cannot be seen")
+                self._object(f"the command contains the invisible character U+{ord(character):04X}")
         self._read()
 
     def _object(self, why: str) -> None:
@@ -125,17 +125,17 @@ class LineReader:
         while self._at < len(self._line):
             start, count = self._at, count + 1
             if count > MOST_READ:
-                self._give_up(f"it has more than {MOST_READ} words")
+                self._give_up(f"the command has more than {MOST_READ} words")
             elif match := self._take(_REDIRECTION):
                 self._redirect(match[0])
             elif match := self._take(_OPERATOR):
                 self._separate(match[0])
             elif self._take(_COMMENT):
-                self._object("it holds a comment (#)")
+                self._object("the command contains a comment (#)")
             elif not self._take(_BLANKS):
                 self._add_word(self._word(), self._line[start : self._at].replace("\\\n", ""))
         if not self._words and self._operator in ("&&", "||", "|"):
-            self._object("it ends with an operator")
+            self._object("the command ends with an operator")
         self._end_command()
 
     def _add_word(self, word: str, spelled: str) -> None:
@@ -185,7 +185,7 @@ class LineReader:
         if self._line[self._at] == "=":
             self._object("a word begins with =, which some shells expand")
         elif self._take(_SOMEBODY):
-            self._object("it names somebody's home folder (~)")
+            self._object("the command names a home folder (~)")
             text = ANY
         return self._text(_PIECE, text)
 
@@ -210,7 +210,7 @@ class LineReader:
                 self._give_up("a quote (') is not closed")
             case "escape":
                 if piece == "\\":
-                    self._object("it ends with a backslash")
+                    self._object("the command ends with a backslash")
                 return piece[1:].replace("\n", "")
             case "ansi" if "\\" not in piece:
                 return piece[2:-1]
@@ -252,7 +252,7 @@ class LineReader:
         is_stream = operator in (">&", "<&") and target in ("0", "1", "2")
         if is_stream or (operator in (">", ">>", "<") and target == "/dev/null"):
             return
-        self._object(f"it redirects {'from' if '<' in operator else 'to'} a file ({operator})")
+        self._object(f"the command {'reads from' if '<' in operator else 'writes to'} a file ({operator})")
         if operator in ("<<<", "<", "<>"):
             self._bodies.append(target)
         if not operator.startswith("<<") and target not in ("", "-"):

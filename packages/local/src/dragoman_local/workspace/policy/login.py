@@ -81,7 +81,7 @@ def plan_login(
     methods = map(_read, auth_methods)
     candidates = [method for method in methods if method is not None]
     if not candidates:
-        return LoginPlan(step=None, missing=("the agent wants a login and offers no method for it",))
+        return LoginPlan(step=None, missing=("the agent needs a login and offers no method for it",))
     has = environ.keys() if agent_variables is None else [name for name in environ if name in agent_variables]
     ways = [_way(method, environ, has, tty=tty) for method in candidates]
     steps = [(rank, step) for rank, step, _ in ways if step is not None]

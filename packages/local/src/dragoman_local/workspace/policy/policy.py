@@ -118,7 +118,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     def _decide_part(self, part: ActPart) -> PolicyDecision:
         rules = [rule for layer in self._trusted_layers() for rule in layer.rules]
-        doubt, rule_decision = _first_match(rules, part, "it is the first rule that speaks about it")
+        doubt, rule_decision = _first_match(rules, part, "this is the first matching rule")
         decision = strictest(*doubt, rule_decision or self._default(part))
         for layer in self.layers:
             if layer.only_stricter:
@@ -160,9 +160,9 @@ class Policy(Struct, frozen=True, kw_only=True):
         rule = PolicyRule(decision="ask", path=self.protected_paths)
         # A word that may be anything is no reason: else nothing with a variable in it could be approved.
         if self.protected_paths and relevance(rule, part, is_sure=True).certainty is not Certainty.NO:
-            why = "it touches files that decide what agents may do"
+            why = "this would change files that decide what agents may do"
         elif any(is_guarded(path, roots=act.roots, knows_head=not part.is_git) for path in part.paths):
-            why = "it touches files that make programs run something, such as .git or an agent's settings"
+            why = "this would change files that make programs run commands, such as .git or agent settings"
         else:
             return None
         return PolicyDecision(outcome="ask", rule=BUILT_IN, why=why, needs_person=True)
@@ -176,11 +176,17 @@ class Policy(Struct, frozen=True, kw_only=True):
         approves = self.approve == "all" or (self.approve == "reads" and part.act.is_read)
         if approves and not wants_person:
             return PolicyDecision(
-                outcome="allow", rule=rule, why=f"nobody is asked, and {_APPROVED[self.approve]}"
+                outcome="allow",
+                rule=rule,
+                why=f"nobody can be asked here, and --approve {self.approve} {_APPROVED[self.approve]}",
             )
         if wants_person:
-            return PolicyDecision(outcome="deny", rule=decision.rule, why=f"nobody is asked; {decision.why}")
-        why = _with_doubt(f"nobody is asked, and {_APPROVED[self.approve]}", part)
+            return PolicyDecision(
+                outcome="deny", rule=decision.rule, why=f"nobody can be asked here; {decision.why}"
+            )
+        why = _with_doubt(
+            f"nobody can be asked here, and --approve {self.approve} {_APPROVED[self.approve]}", part
+        )
         return PolicyDecision(outcome="deny", rule=rule, why=why)
 
     def _steps(self, part: ActPart) -> Sequence[PolicyStep]:
@@ -192,9 +198,9 @@ class Policy(Struct, frozen=True, kw_only=True):
 
 
 _APPROVED: Final[dict[Approve, str]] = {
-    "all": "everything is approved that no rule denies",
-    "reads": "only reading within the session's folders is approved",
-    "none": "nothing is approved that no rule allows",
+    "all": "allows everything that no rule denies",
+    "reads": "allows only reading in the session's folders",
+    "none": "allows nothing without a rule",
 }
 
 
@@ -214,7 +220,7 @@ def _first_match(
                 PolicyDecision(
                     outcome="ask",
                     rule=rule.label,
-                    why=_about(part, result.why or "it might mean this"),
+                    why=_about(part, result.why or "the rule might apply"),
                     is_rule=True,
                     needs_person=rule.decision == "deny",
                 ),

@@ -112,7 +112,8 @@ def _part(whole: ActPart, words: Words, folders: Sequence[str], places: _Places)
         whole,
         words=words,
         nested=_NESTED if call.program == "git" and not set(folders) <= set(act.roots or folders) else None,
-        unknown=call.doubt or ("it runs code from outside the session's folders" if outside else None),
+        unknown=call.doubt
+        or ("the command runs code from outside the session's folders" if outside else None),
         only_reads=call.only_reads,
         is_git=call.program == "git",
         possible=possible,
@@ -148,12 +149,12 @@ def _allows(rule: PolicyRule, part: ActPart) -> str | None:
     if why := _elsewhere(rule, act, fold=False) or _other_kind(rule, act) or _paths_not_allowed(rule, act):
         return why
     if rule.command and act.script is None:
-        return "it is for commands"
+        return "the rule is for commands"
     if rule.command and act.writes:
-        return "it is for commands, and this one shows a change of files, too"
+        return "the rule is for commands, but this request also changes files"
     words = part.words
     if rule.command and words is not None and not any(commands.permits(each, words) for each in rule.command):
-        return "it is for other commands"
+        return "the rule is for other commands"
     if rule.unreadable and (words is not None or not rule.command):
         return None
     is_spelled = words is not None and any(commands.spells(each, words) for each in rule.command)
@@ -164,7 +165,7 @@ def _allows(rule: PolicyRule, part: ActPart) -> str | None:
 
 def _other_kind(rule: PolicyRule, act: Act) -> str | None:
     if rule.kind and not act.kinds <= set(rule.kind):
-        return "it is for other kinds of tools"
+        return "the rule is for other kinds of tools"
     is_claim = bool(rule.kind) and "other" not in rule.kind and act.method == "permission"
     if is_claim and act.script is None and not act.is_clear:
         return "what the agent says of it does not show that it is of this kind"
@@ -175,12 +176,12 @@ def _paths_not_allowed(rule: PolicyRule, act: Act) -> str | None:
     if not rule.path:
         return None
     if act.script is None and (texts := (*act.unknown_texts, *act.doubts)):
-        return f"it is for paths, and its input may name another: {texts[0]}"
+        return f"the rule is for paths, and the request may use another path: {texts[0]}"
     if not act.paths:
-        return "it is for paths, and none is named"
+        return "the rule is for paths, and the request names none"
     for path in act.paths:
         if not globs.permits(rule.path, path, roots=act.roots, home=act.home):
-            return f"it is not for the path {path}"
+            return f"the rule does not cover the path {path}"
     return None
 
 
@@ -189,15 +190,18 @@ def _restricts(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Relevance:
     if (why := _elsewhere(rule, act, fold=True)) is not None:
         return Relevance(Certainty.NO, why)
     if rule.kind and act.kinds.isdisjoint(rule.kind) and act.kind not in rule.kind:
-        return Relevance(Certainty.NO, "it is for other kinds of tools")
+        return Relevance(Certainty.NO, "the rule is for other kinds of tools")
     paths = _touches(rule, part, is_sure=is_sure) if rule.path else Certainty.YES
     if paths is Certainty.NO:
-        return Relevance(Certainty.NO, "it is for other paths")
+        return Relevance(Certainty.NO, "the rule is for other paths")
     certainty = min(paths, _runs(rule, part) if rule.command else Certainty.YES)
     if certainty is Certainty.NO:
-        return Relevance(Certainty.NO, "it is for other commands")
+        return Relevance(Certainty.NO, "the rule is for other commands")
     if certainty is Certainty.PERHAPS:
-        return Relevance(certainty, f"it might mean this: {part.reason or 'not every word of it is known'}")
+        return Relevance(
+            certainty,
+            f"the rule might apply: {part.reason or 'Dragoman does not know every word of the command'}",
+        )
     return Relevance(certainty)
 
 
@@ -218,7 +222,7 @@ def _elsewhere(rule: PolicyRule, act: Act, *, fold: bool) -> str | None:
     )
     for what, wanted, holds in conditions:
         if wanted and not holds():
-            return f"it is for {what}"
+            return f"the rule is for {what}"
     return None
 
 

@@ -84,7 +84,9 @@ def read_arguments(arguments: Sequence[str]) -> CommandScript:
     text = shlex.join(arguments)
     try:
         if len(arguments) > MOST_WORDS or sum(map(len, arguments)) > MOST_CHARACTERS:
-            raise UnreadableCommand(f"it has more than {MOST_WORDS} words or {MOST_CHARACTERS} characters")
+            raise UnreadableCommand(
+                f"the command has more than {MOST_WORDS} words or {MOST_CHARACTERS} characters"
+            )
         commands = tuple(_command(tuple(arguments), is_piped=False, depth=0))
         return CommandScript(text=text, commands=commands)
     except UnreadableCommand as error:
@@ -104,15 +106,15 @@ def unknown_command(title: str) -> CommandScript:
 def _certain(reading: LineReader, *, depth: int) -> Iterable[Words]:
     """What a line is made of, if that is certain."""
     if depth > DEEPEST:
-        raise UnreadableCommand("it is a shell in a shell in a shell")
+        raise UnreadableCommand("the command starts a shell in a shell in a shell")
     if reading.objection is not None:
         raise UnreadableCommand(reading.objection)
     if not reading.commands:
-        raise UnreadableCommand("it is empty")
+        raise UnreadableCommand("the command is empty")
     if len(reading.commands) > MOST_COMMANDS:
-        raise UnreadableCommand(f"it is made of more than {MOST_COMMANDS} commands")
+        raise UnreadableCommand(f"the line has more than {MOST_COMMANDS} commands")
     if sum(len(command.words) for command in reading.commands) > MOST_WORDS:
-        raise UnreadableCommand(f"it has more than {MOST_WORDS} words")
+        raise UnreadableCommand(f"the command has more than {MOST_WORDS} words")
     return [
         words
         for command in reading.commands
@@ -122,13 +124,13 @@ def _certain(reading: LineReader, *, depth: int) -> Iterable[Words]:
 
 def _simple(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     if words[0] in RESERVED:
-        raise UnreadableCommand(f"it holds the word {words[0]!r} of the shell's language")
+        raise UnreadableCommand(f"the command is a shell construct ({words[0]!r})")
     while words and (assignment := ASSIGNS.match(words[0])):
         if not is_harmless(assignment[1]):
-            raise UnreadableCommand(f"it sets the variable {assignment[1]}")
+            raise UnreadableCommand(f"the command sets the variable {assignment[1]}")
         words = words[1:]
     if not words:
-        raise UnreadableCommand("it sets variables and runs nothing")
+        raise UnreadableCommand("the command only sets variables")
     return _command(words, is_piped=is_piped, depth=depth)
 
 
@@ -136,7 +138,7 @@ def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     """What is really run by one command."""
     # A line that begins with a flag would be a flag of the shell that it is given to.
     if not words or not words[0] or words[0].startswith(("-", "+", "%")):
-        raise UnreadableCommand("it names no program")
+        raise UnreadableCommand("the command names no program")
     name = name_of(words[0])
     if name in SHELLS:
         return _shell(words, is_piped=is_piped, depth=depth)
@@ -160,7 +162,7 @@ def _looked_through(words: Words, *, is_piped: bool, depth: int) -> Iterable[Wor
     # `time` is a word of the shell's language for some shells and a program for others: what comes behind
     # it would be an assignment for the ones and a program's name for the others.
     if "=" in rest[0] or rest[0] in RESERVED:
-        raise UnreadableCommand(f"{name} runs something that is no plain command")
+        raise UnreadableCommand(f"{name} runs something that is not a plain command")
     return _command(rest, is_piped=is_piped, depth=depth)
 
 
