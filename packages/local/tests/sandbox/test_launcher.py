@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from dragoman.testing.pace import patience
+from dragoman_local.sandbox import launcher, system_calls
 from dragoman_local.sandbox.boundary import Boundary
 from dragoman_local.sandbox.launcher import PROCESSES_COUNTED, read_json
 from dragoman_local.sandbox.plan import boundary_for
@@ -257,3 +258,18 @@ def test_what_a_command_leaves_running_is_asked_to_end_and_ends(ground: Scene) -
 def test_json_of_the_launcher_is_read_as_json_is() -> None:
     value = {"a": ['\u00e9\n"\\', 1, 2.5, True, None, {"b": []}]}
     assert read_json(json.dumps(value)) == value
+
+
+def test_nothing_begins_behind_a_launcher_that_died_before_its_end_could_be_heard_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The kernel tells the death of a parent to a child that has asked for it in time, and to no other."""
+    monkeypatch.setattr(system_calls, "call", lambda *_: 0)
+    monkeypatch.setattr(system_calls, "mount", lambda *_: pytest.fail("it goes on alone"))
+    answers, tells = os.pipe()
+    os.close(answers)
+    try:
+        with pytest.raises(BrokenPipeError):
+            launcher._lead({}, [], {}, tells)
+    finally:
+        os.close(tells)

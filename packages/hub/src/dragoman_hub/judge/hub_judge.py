@@ -30,7 +30,7 @@ from dragoman_hub.lending.lender import lent_request, waiting_for_people
 from dragoman_hub.session.frames import encode_json, value_of
 from dragoman_hub.session.state import OpenRequest
 from dragoman_local.workspace.lent_files import Access
-from dragoman_local.workspace.policy.act import Act, ActContext
+from dragoman_local.workspace.policy.act import ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_request, fold_calls
 from dragoman_local.workspace.policy.act_view import lent_call, view_of
 from dragoman_local.workspace.policy.audit import AuditLog, By
@@ -410,11 +410,3 @@ class SessionAsker:
 def _setting(session: LiveSession) -> ActContext:
     roots = with_real_paths([session.state.cwd, *session.state.folders])
     return ActContext(agent=session.state.agent, roots=roots, home=policy_paths().home)
-
-
-def _lent_act(session: LiveSession, request: OpenRequest) -> Act | None:
-    params = value_of(request.params)
-    if not isinstance(params, Mapping):
-        return None
-    act = act_of_request(request.method, params, _setting(session), session_id=session.id)
-    return None if act is None else resolve(act, reads=False)

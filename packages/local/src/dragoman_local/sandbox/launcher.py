@@ -347,7 +347,7 @@ def _end_like(first: int, answers: int, proxy: _Proxy | None, boundary: dict[str
             os.write(tell, f"{sentence}\n".encode(errors="replace"))
         except OSError:  # nobody listens any more
             break
-    told = os.read(answers, 16)
+    told = os.read(answers, 16).strip()
     status = int(told) if told else int(signal.SIGKILL)
     if os.WIFSIGNALED(status):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -361,6 +361,7 @@ def _end_like(first: int, answers: int, proxy: _Proxy | None, boundary: dict[str
 def _lead(boundary: dict[str, Any], command: list[str], handlers: dict[Any, Any], tells: int) -> NoReturn:
     """Be the first of the PID namespace."""
     kernel.call(kernel.PRCTL, kernel.SET_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+    os.write(tells, b" ")  # fails if the launcher had ended before: its number cannot be asked in here
     _step("a /proc of its own")
     kernel.mount("proc", "/proc", kernel.NO_SUID | kernel.NO_DEV | kernel.NO_EXEC)
     if tuple(map(int, os.uname().release.split(".")[:2])) >= PROCESSES_COUNTED:

@@ -55,7 +55,7 @@ def test_permitting_wants_the_very_path(glob: str, path: str, *, expected: bool)
     ],
 )
 def test_restricting_finds_a_path_in_every_disguise(glob: str, path: str, *, expected: bool) -> None:
-    found = restricts([glob], path, roots=[ROOT], home=HOME)
+    found = restricts([glob], [path], roots=[ROOT], home=HOME)
     assert found is (Certainty.YES if expected else Certainty.NO)
 
 
@@ -81,7 +81,7 @@ def test_restricting_finds_a_path_in_every_disguise(glob: str, path: str, *, exp
     ],
 )
 def test_a_path_that_is_not_wholly_known_might_be_meant(glob: str, path: str, *, expected: bool) -> None:
-    found = restricts([glob], path, roots=[ROOT], home=HOME)
+    found = restricts([glob], [path], roots=[ROOT], home=HOME)
     assert found is (Certainty.PERHAPS if expected else Certainty.NO)
 
 
@@ -90,7 +90,7 @@ def test_a_path_that_is_not_wholly_known_might_be_meant(glob: str, path: str, *,
 )
 def test_what_is_permitted_by_a_glob_is_restricted_by_it_too(path: str, glob: str) -> None:
     if permits([glob], path, roots=["/", "/a"], home=HOME):
-        assert restricts([glob], path, roots=["/", "/a"], home=HOME)
+        assert restricts([glob], [path], roots=["/", "/a"], home=HOME)
 
 
 def test_prefix_twins_are_not_beneath() -> None:
@@ -108,6 +108,6 @@ def test_paths_are_worked_out_as_far_as_text_can_tell() -> None:
 
 def test_a_root_is_no_pattern() -> None:
     roots = ["/home/a[b]", "/home/c*"]
-    assert restricts(["src/*"], f"/home/a[b]/src/{RUN}", roots=roots) is Certainty.PERHAPS
-    assert restricts(["src/*"], f"/home/ab/src/{RUN}", roots=roots) is Certainty.NO
-    assert restricts(["src/*"], f"/home/cd/src/{RUN}", roots=roots) is Certainty.NO
+    assert restricts(["src/*"], [f"/home/a[b]/src/{RUN}"], roots=roots) is Certainty.PERHAPS
+    assert restricts(["src/*"], [f"/home/ab/src/{RUN}"], roots=roots) is Certainty.NO
+    assert restricts(["src/*"], [f"/home/cd/src/{RUN}"], roots=roots) is Certainty.NO

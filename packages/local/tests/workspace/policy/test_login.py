@@ -17,7 +17,8 @@ def tried(*methods: Any, tty: bool = False, **more: Any) -> str | None:
 
 
 def missing(*methods: Any, **more: Any) -> str:
-    return plan_login(methods, more.pop("environ", {}), more.pop("tty", False), **more).missing_text
+    plan = plan_login(methods, more.pop("environ", {}), more.pop("tty", False), **more)
+    return "\n".join(plan.missing)
 
 
 def test_a_method_of_the_protocol_is_sent_to_authenticate() -> None:

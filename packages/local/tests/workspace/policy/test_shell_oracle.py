@@ -86,7 +86,8 @@ def _keywords_are_programs(patch: pytest.MonkeyPatch) -> None:
 
 
 def _comments_are_words(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(line_reader, "_COMMENT", re.compile("(?!)"))
+    pattern = line_reader._BETWEEN_WORDS.pattern.replace(r"\#", r"(?!)\#")
+    patch.setattr(line_reader, "_BETWEEN_WORDS", re.compile(pattern, re.VERBOSE))
 
 
 @pytest.mark.parametrize(

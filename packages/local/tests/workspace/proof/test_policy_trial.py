@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.decision import PolicyDecision
+from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.proof.policy_trial import count
 from tests.workspace.proof.recording import ROOT, Recording, shown, trial
 
@@ -25,6 +30,33 @@ def busy() -> Recording:
 
 def test_the_same_acts_and_rules_give_the_same_answers() -> None:
     assert busy().verdicts(RULES) == busy().verdicts(RULES)
+
+
+def test_acts_that_differ_in_their_texts_alone_are_read_and_judged_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judged: list[Act] = []
+    decide = Policy.decide
+
+    def count_decisions(self: Policy, act: Act) -> PolicyDecision:
+        judged.append(act)
+        return decide(self, act)
+
+    monkeypatch.setattr(Policy, "decide", count_decisions)
+    session = Recording()
+    for name, (old, new) in {"first": ("a", "b"), "second": ("c", "d")}.items():
+        output = [{"type": "content", "content": {"type": "text", "text": f"output of {name}"}}]
+        raw = {"command": "make"}
+        session.call(f"run {name}", title="make", kind="execute", rawInput=raw, content=output)
+        session.edit(f"{ROOT}/a", old=old, new=new)
+        edits = [{"old_string": old, "new_string": new}]
+        session.ask(name, kind="edit", rawInput={"file_path": f"{ROOT}/b", "edits": edits})
+    known: dict[bytes, Act] = {}
+    acts = session.acts(known=known)
+    count(acts, trial(RULES))
+    assert (len(acts), len(known), len(judged)) == (6, 3, 3)
+    changes = [(change.old, change.new) for each in acts if each.act for change in each.act.changes]
+    assert changes == [("a", "b"), ("a", "b"), ("c", "d"), ("c", "d")]
 
 
 def test_what_differs_from_the_answers_of_then_is_counted() -> None:

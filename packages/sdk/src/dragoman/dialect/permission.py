@@ -9,6 +9,7 @@ no answer, which is an error in JSON-RPC, and the question stays open for the ot
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from msgspec import UnsetType
@@ -35,6 +36,15 @@ def option_kinds(question: Object) -> dict[str, str]:
 
 def _has_id(option: Object) -> bool:
     return type(option.get("optionId")) is str and bool(option["optionId"])
+
+
+def is_choice(result: Object, option_ids: Set[str]) -> bool:
+    """Whether an answer chooses something that was offered, or says that nothing is chosen."""
+    outcome = as_object(result.get("outcome"))
+    if outcome.get("outcome") == "cancelled":
+        return True
+    option_id = outcome.get("optionId")
+    return outcome.get("outcome") == "selected" and type(option_id) is str and option_id in option_ids
 
 
 def decide(question: Object, edge: Edge) -> Object:

@@ -38,7 +38,8 @@ def wait_until_gone(word: str) -> None:
     end = time.monotonic() + patience(20)
     while processes_with(word) and time.monotonic() < end:
         time.sleep(0.01)
-    assert processes_with(word) == []
+    left = [Path("/proc", str(pid), name) for pid in processes_with(word) for name in ("cmdline", "status")]
+    assert [path.read_text()[:300] for path in left if path.exists()] == []
 
 
 @pytest.mark.bound(60 + 4 * KILLS)

@@ -111,7 +111,6 @@ def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", a
     """`call` is all that the agent has said of a tool call: it adds remarks and the rest of the input."""
     changes, disagreements = _changes(act)
     reasons = [*act.objections(), *(why for part in parts_of(act) for why in (part.nested, part.unknown))]
-    hides_values = act.method == "mcp"  # they are mostly keys
     members = _members(act, call)
     named_texts = {text for value in members.values() for text in unknown_texts([value])}
     return ActView(
@@ -124,7 +123,8 @@ def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", a
         command=None if act.script is None else act.script.text if _is_told(act) else "",
         folder="" if act.script is None else act.start,
         is_folder_outside=act.script is not None and _is_outside(act, act.start),
-        variables=tuple(each.partition("=")[0] if hides_values else each for each in act.variables),
+        # Values for an MCP server are mostly keys.
+        variables=tuple(each.partition("=")[0] if act.method == "mcp" else each for each in act.variables),
         places=tuple(ShownPlace(path=path, is_outside=_is_outside(act, path)) for path in act.paths),
         changes=tuple(changes),
         remarks=() if call is None else tuple(remarks_in(call)),

@@ -176,7 +176,11 @@ class AuditLog:
     def append(self, line: AuditEntry) -> None:
         """Write one line; raises `OSError` if that is not possible."""
         entry = msgspec.json.encode(line)
-        with self._lock, self._open_locked() as descriptor, self._open_head() as head_file:
+        with (
+            self._lock,
+            self._open_locked() as descriptor,
+            FileIO(os.open(head_path(self.path), os.O_RDWR | os.O_CREAT | CAREFUL, 0o600), "r+") as head_file,
+        ):
             head = _last_line(descriptor, read_head(head_file.read(HEAD_BYTES)))
             text = b'%b,"n":%d,"prev":"%b"}' % (entry[:-1], head.number + 1, head.digest.encode())
             byte_count = os.write(descriptor, text + b"\n")
@@ -196,10 +200,6 @@ class AuditLog:
             log.exception("the audit log cannot be written; nothing is permitted until it can")
             return False
         return True
-
-    def _open_head(self) -> FileIO:
-        """Whoever has locked the log has it alone."""
-        return FileIO(os.open(head_path(self.path), os.O_RDWR | os.O_CREAT | CAREFUL, 0o600), "r+")
 
     @contextmanager
     def _open_locked(self) -> Iterator[int]:
@@ -272,22 +272,23 @@ def write_head(head: AuditHead) -> bytes:
     return b'[%20d,"%b",%20d]\n' % (head.number, head.digest.encode(), head.size)
 
 
-def chain_of(line: bytes) -> tuple[int, str] | None:
-    """The number of a line, and the digest of the one before it; None for a line without them."""
-    try:
-        place = _chains.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-    return place.n, place.prev
+class ChainLink(Struct, frozen=True):
+    """The number of a line, and the digest of the one before it."""
 
-
-class _ChainMembers(Struct):
     n: int
     prev: str
 
 
+def chain_of(line: bytes) -> ChainLink | None:
+    """None for a line without them."""
+    try:
+        return _chains.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
 _heads = json_decoder(AuditHead)
-_chains = json_decoder(_ChainMembers)
+_chains = json_decoder(ChainLink)
 
 
 def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
@@ -301,8 +302,8 @@ def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
         return AuditHead(0, BEGINNING, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
     line = os.read(descriptor, size).rstrip(b"\n").rpartition(b"\n")[2]
-    place = chain_of(line) or (0 if head is None else head.number, "")
-    return AuditHead(place[0], digest_of(line), size)
+    place = chain_of(line) or ChainLink(0 if head is None else head.number, "")
+    return AuditHead(place.n, digest_of(line), size)
 
 
 def read_entries(text: str) -> Iterator[dict[str, Any]]:
@@ -378,9 +379,9 @@ def _follow(report: AuditReport) -> None:
             continue
         else:
             report.broken = _objection(place, chain, number=number, digest=digest)
-            report.first = report.first or chain[0]
+            report.first = report.first or chain.n
             report.chained += 1
-            number = chain[0]
+            number = chain.n
         digest = digest_of(line)
         if chain is not None:
             report.last_digest = digest
@@ -390,14 +391,13 @@ def _follow(report: AuditReport) -> None:
         )
 
 
-def _objection(place: str, chain: tuple[int, str], *, number: int, digest: str) -> str:
-    is_first = not number
-    if is_first and not digest and chain[0] > 1:
+def _objection(place: str, chain: ChainLink, *, number: int, digest: str) -> str:
+    if not number and not digest and chain.n > 1:
         return ""  # what it follows is not here
-    if chain[1] != (digest or BEGINNING):
+    if chain.prev != (digest or BEGINNING):
         return f"{place}: it does not follow the line before it, which was changed, removed or put in"
-    if chain[0] != number + 1 and not is_first:
-        return f"{place}: it is number {chain[0]}, and the one before it {number}"
+    if number and chain.n != number + 1:
+        return f"{place}: it is number {chain.n}, and the one before it {number}"
     return ""
 
 

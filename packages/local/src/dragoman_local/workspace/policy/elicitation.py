@@ -90,8 +90,7 @@ _SECRET: Final = re.compile(
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+")
 _NUMBER: Final = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*", re.ASCII)
 _LARGEST: Final = sys.float_info.max
-_YES: Final = frozenset({"y", "yes", "true"})
-_NO: Final = frozenset({"n", "no", "false"})
+_BOOLEANS: Final = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
 
 
 class BadFormValue(ValueError):
@@ -229,8 +228,7 @@ _FORMATS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
 def parse_line(field: Field, line: str) -> Any:
     """What somebody typed, as a value of the field's type; not checked yet."""
     if isinstance(field, v1.BooleanPropertySchema):
-        answer = line.strip().casefold()
-        return True if answer in _YES else False if answer in _NO else line
+        return _BOOLEANS.get(line.strip().casefold(), line)
     if isinstance(field, v1.IntegerPropertySchema):
         return int(line) if re.fullmatch(r"\s*[+-]?\d{1,19}\s*", line, re.ASCII) else line
     if isinstance(field, v1.NumberPropertySchema):
@@ -273,9 +271,6 @@ def cautions(url: str) -> list[str]:
     return [caution for is_so, caution in found if is_so]
 
 
-_ACTIONS: Final = ("accept", "decline")
-
-
 class AnswersError(LocalMistake):
     """A file of answers that cannot be used."""
 
@@ -315,7 +310,7 @@ class FormAnswers(Struct, frozen=True, kw_only=True):
         unknown = data.keys() - {"fields", "urls"}
         if unknown:
             raise AnswersError(f"{source}: unknown key {min(unknown)!r} beside fields and urls")
-        if not isinstance(urls, dict) or any(action not in _ACTIONS for action in urls.values()):
+        if not isinstance(urls, dict) or any(action not in ("accept", "decline") for action in urls.values()):
             raise AnswersError(f"{source}: urls must say accept or decline for each host")
         return cls(fields=data["fields"], urls=urls)
 
@@ -387,7 +382,10 @@ class ElicitationService:
             self._on_answer(request, str(answer.get("action", "open")))
         if response is not None:
             return response
-        self._leave_open(request, why)
+        question = {"agent": self._name(request), "why": why, "request": msgspec.json.decode(write(request))}
+        self.open.append(question)
+        if self._on_open is not None:
+            self._on_open(question)
         return v1.ElicitationCancelAction()
 
     async def _answer(
@@ -421,9 +419,3 @@ class ElicitationService:
         session_id = getattr(request, "session_id", None)
         requester = self._requester_of(session_id) if isinstance(session_id, str) else ""
         return f"{requester}: {self._agent}" if requester else self._agent
-
-    def _leave_open(self, request: v1.CreateElicitationRequest, why: str) -> None:
-        question = {"agent": self._name(request), "why": why, "request": msgspec.json.decode(write(request))}
-        self.open.append(question)
-        if self._on_open is not None:
-            self._on_open(question)

@@ -164,30 +164,30 @@ def permits(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str 
     )
 
 
-def restricts(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> Certainty:
-    """Whether one of the globs means this path, or might."""
-    wanted = [parts for glob in globs for parts in _anywhere(glob, tuple(roots), home)]
-    if is_known(path):
-        names = _parts(absolute(path, "/").casefold())
-        return Certainty.YES if any(_match(parts, names) for parts in wanted) else Certainty.NO
-    if len(path) > _MOST_CHARACTERS:
-        return Certainty.PERHAPS
-    names = _possible_names(path)
-    is_possible = any(
-        overlap(parts, names, fits=lambda glob, name: may_be(name, glob), runs=("**",)) for parts in wanted
-    )
-    return Certainty.PERHAPS if is_possible else Certainty.NO
+def restricts(
+    globs: Iterable[str], paths: Iterable[str], *, roots: Sequence[str], home: str = ""
+) -> Certainty:
+    """Whether one of the globs means one of these paths, or might."""
+    wanted = _anywhere(tuple(globs), tuple(roots), home)
+    certainty = Certainty.NO
+    for path in paths:
+        names = _parts(absolute(path, "/").casefold()) if is_known(path) else _possible_names(path)
+        if is_known(path) and any(_match(parts, names) for parts in wanted):
+            return Certainty.YES
+        if not is_known(path) and any(
+            len(path) > _MOST_CHARACTERS
+            or overlap(parts, names, fits=lambda glob, name: may_be(name, glob), runs=("**",))
+            for parts in wanted
+        ):
+            certainty = Certainty.PERHAPS
+    return certainty
 
 
 def is_above(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> bool:
     """Whether a folder holds what one of the globs names, as far as it begins with plain names."""
     names = _parts(absolute(path, "/").casefold())
-    places = [
-        _plain_ends(parts)[0]
-        for glob in globs
-        if "/" in glob and not glob.startswith("**")
-        for parts in _anywhere(glob, tuple(roots), home)
-    ]
+    wanted = tuple(glob for glob in globs if "/" in glob and not glob.startswith("**"))
+    places = [_plain_ends(parts)[0] for parts in _anywhere(wanted, tuple(roots), home)]
     return any(len(place) > len(names) and place[: len(names)] == names for place in places)
 
 
@@ -203,15 +203,14 @@ def _possible_names(path: str) -> Parts:
     return tuple(names)
 
 
-@lru_cache(maxsize=4096)
-def _anywhere(glob: str, roots: tuple[str, ...], home: str) -> Sequence[Parts]:
-    """A glob as names from the top of the disk, wherever it counts from."""
-    folded_glob = _at_home(glob, home).casefold()
-    if "/" not in folded_glob:
-        folded_glob = f"**/{folded_glob}"
-    found = [_parts(folded_glob)] if folded_glob.startswith(("/", "**/")) else []
-    bases = [] if folded_glob.startswith("/") else [_parts(literal(root.casefold())) for root in roots]
-    return [*found, *(base + _parts(folded_glob) for base in bases)]
+@lru_cache(maxsize=256)
+def _anywhere(globs: tuple[str, ...], roots: tuple[str, ...], home: str) -> Sequence[Parts]:
+    """Globs as names from the top of the disk, wherever they count from."""
+    folded_globs = [_at_home(glob, home).casefold() for glob in globs]
+    places = [glob if "/" in glob else f"**/{glob}" for glob in folded_globs]
+    found = [_parts(place) for place in places if place.startswith(("/", "**/"))]
+    bases = [_parts(literal(root.casefold())) for root in roots]
+    return [*found, *(base + _parts(place) for place in places if place[0] != "/" for base in bases)]
 
 
 def _at_home(glob: str, home: str) -> str:

@@ -29,9 +29,13 @@ MOST_READ: Final = 2000
 _DEEPEST: Final = 5
 
 _BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
-_COMMENT = re.compile(r"#[^\n]*")
-_REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<>|<&|<(?!\()|>>|>&|>\||>(?!\()")
-_OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|\n()]")
+_BETWEEN_WORDS = re.compile(
+    r"""(?P<blanks>(?:[ \t]|\\\n)+)
+    |(?P<redirection>&>>?|<<<|<<-?|<>|<&|<(?!\()|>>|>&|>\||>(?!\())
+    |(?P<operator>&&|\|\||;;|\|&|[;&|\n()])
+    |(?P<comment>\#[^\n]*)""",
+    re.VERBOSE,
+)
 ASSIGNS = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(?:\[[^]]*\])?\+?=")
 _SOMEBODY = re.compile(r"~(?=[^/\s;&|<>)])")
 _QUOTE = re.compile('"')
@@ -126,14 +130,14 @@ class LineReader:
             start, count = self._at, count + 1
             if count > MOST_READ:
                 self._give_up(f"the command has more than {MOST_READ} words")
-            elif match := self._take(_REDIRECTION):
-                self._redirect(match[0])
-            elif match := self._take(_OPERATOR):
-                self._separate(match[0])
-            elif self._take(_COMMENT):
-                self._object("the command contains a comment (#)")
-            elif not self._take(_BLANKS):
+            elif (match := self._take(_BETWEEN_WORDS)) is None:
                 self._add_word(self._word(), self._line[start : self._at].replace("\\\n", ""))
+            elif match.lastgroup == "redirection":
+                self._redirect(match[0])
+            elif match.lastgroup == "operator":
+                self._separate(match[0])
+            elif match.lastgroup == "comment":
+                self._object("the command contains a comment (#)")
         if not self._words and self._operator in ("&&", "||", "|"):
             self._object("the command ends with an operator")
         self._end_command()

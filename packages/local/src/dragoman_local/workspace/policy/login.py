@@ -10,7 +10,7 @@ looked at: it cannot make us run anything.
     match plan.step:
         case AuthenticateStep(method_id=method_id): ...
         case TerminalLoginStep(args=args, env=env): ...
-        case None: print(plan.missing_text)
+        case None: print(*plan.missing, sep="\n")
 """
 
 from __future__ import annotations
@@ -58,10 +58,6 @@ class LoginPlan(Struct, frozen=True, kw_only=True):
     step: AuthenticateStep | TerminalLoginStep | None
     missing: tuple[str, ...]
     """What would help, one sentence per method. Also of use when the step has failed."""
-
-    @property
-    def missing_text(self) -> str:
-        return "\n".join(self.missing)
 
 
 _LoginWay: TypeAlias = tuple[int, AuthenticateStep | TerminalLoginStep | None, str]

@@ -29,7 +29,7 @@ from dragoman_local.sandbox import names
 from dragoman_local.workspace.policy.act import READS, Act
 from dragoman_local.workspace.policy.decision import STRICTNESS, Certainty, Outcome, PolicyDecision, strictest
 from dragoman_local.workspace.policy.globs import ANY, RUN, is_known, may_be, names_below
-from dragoman_local.workspace.policy.rules import ActPart, PolicyRule, parts_of, relevance
+from dragoman_local.workspace.policy.rules import ActPart, PolicyRule, parts_of, relevance, touches
 
 _GUARDED: Final = frozenset(
     tuple(name.casefold().split("/"))
@@ -43,14 +43,14 @@ _GUARDED: Final = frozenset(
 commands write is among them, but for the `bin` at home: in a project that may be anything.
 """
 
-_LONGEST: Final = max(map(len, _GUARDED))
+_BEGINNINGS: Final = frozenset(guarded[0] for guarded in _GUARDED)
 
 
 def is_guarded(path: str, *, roots: Sequence[str], knows_head: bool = True) -> bool:
     """Whether a path leads to such a file. A `HEAD` makes any folder a repository; to git it is a commit."""
     parts = tuple(name.casefold() for name in names_below(path, roots))
-    runs = [parts[at : at + size] for size in range(1, _LONGEST + 1) for at in range(len(parts))]
-    if not _GUARDED.isdisjoint(runs):
+    begins = [at for at, name in enumerate(parts) if name in _BEGINNINGS]
+    if any(parts[at : at + len(guarded)] == guarded for at in begins for guarded in _GUARDED):
         return True
     if any(name.endswith(".git") for name in parts) or (knows_head and parts[-1:] == ("head",)):
         return True
@@ -157,9 +157,8 @@ class Policy(Struct, frozen=True, kw_only=True):
         act = part.act
         if act.method == "mcp" or act.kinds <= READS or part.only_reads:
             return None
-        rule = PolicyRule(decision="ask", path=self.protected_paths)
         # A word that may be anything is no reason: else nothing with a variable in it could be approved.
-        if self.protected_paths and relevance(rule, part, is_sure=True).certainty is not Certainty.NO:
+        if touches(self.protected_paths, part, is_sure=True) is not Certainty.NO:
             why = "this would change files that decide what agents may do"
         elif any(is_guarded(path, roots=act.roots, knows_head=not part.is_git) for path in part.paths):
             why = "this would change files that make programs run commands, such as .git or agent settings"

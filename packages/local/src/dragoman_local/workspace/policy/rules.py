@@ -133,15 +133,12 @@ class Relevance(NamedTuple):
     why: str | None = None
 
 
-def relevance(rule: PolicyRule, part: ActPart, *, is_sure: bool = False) -> Relevance:
-    """Whether a rule speaks about this. A rule that allows does or does not; one that asks or denies might.
-
-    With `is_sure`, what may be anything at all is left out of account.
-    """
+def relevance(rule: PolicyRule, part: ActPart) -> Relevance:
+    """Whether a rule speaks about this: one that allows does or does not, one that asks or denies might."""
     if rule.decision == "allow":
         why = _allows(rule, part)
         return Relevance(Certainty.YES if why is None else Certainty.NO, why)
-    return _restricts(rule, part, is_sure=is_sure)
+    return _restricts(rule, part)
 
 
 def _allows(rule: PolicyRule, part: ActPart) -> str | None:
@@ -185,13 +182,13 @@ def _paths_not_allowed(rule: PolicyRule, act: Act) -> str | None:
     return None
 
 
-def _restricts(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Relevance:
+def _restricts(rule: PolicyRule, part: ActPart) -> Relevance:
     act = part.act
     if (why := _elsewhere(rule, act, fold=True)) is not None:
         return Relevance(Certainty.NO, why)
     if rule.kind and act.kinds.isdisjoint(rule.kind) and act.kind not in rule.kind:
         return Relevance(Certainty.NO, "the rule is for other kinds of tools")
-    paths = _touches(rule, part, is_sure=is_sure) if rule.path else Certainty.YES
+    paths = touches(rule.path, part) if rule.path else Certainty.YES
     if paths is Certainty.NO:
         return Relevance(Certainty.NO, "the rule is for other paths")
     certainty = min(paths, _runs(rule, part) if rule.command else Certainty.YES)
@@ -209,6 +206,8 @@ def _elsewhere(rule: PolicyRule, act: Act, *, fold: bool) -> str | None:
     """Why a rule for somebody or something else does not hold here. Folders are compared as they are written,
     names whatever their case if `fold`.
     """
+    if not (rule.agent or rule.method or rule.tool or rule.command_line or rule.project or rule.folder):
+        return None
     line = None if act.script is None else act.script.text
     is_place = partial(globs.permits, roots=(), home=act.home)
     project, names = act.roots[0] if act.roots else "", _agent_names(act.agent, fold=fold)
@@ -265,28 +264,32 @@ def _may_run(rule: PolicyRule, act: Act) -> Certainty:
     return Certainty.PERHAPS if found or TOO_LARGE in act.doubts else Certainty.NO
 
 
-def _touches(rule: PolicyRule, part: ActPart, *, is_sure: bool) -> Certainty:
-    """Whether one of a rule's paths is, or might be, named."""
+def touches(wanted: Sequence[str], part: ActPart, *, is_sure: bool = False) -> Certainty:
+    """Whether one of these paths is, or might be, named. With `is_sure`, what may be anything at all is left
+    out of account.
+    """
     act = part.act
-    certainty = Certainty.NO
-    for path in part.paths:
-        if is_sure:
-            path = "/".join(
-                "\0" if name.strip(ANY + RUN) == "" and name else name for name in path.split("/")
-            )
-        certainty = max(certainty, globs.restricts(rule.path, path, roots=act.roots, home=act.home))
+    paths = map(_without_unknown_names, part.paths) if is_sure else part.paths
+    certainty = globs.restricts(wanted, paths, roots=act.roots, home=act.home)
     if certainty is not Certainty.NO:
         return certainty
     is_possible = (
         (not is_sure and (TOO_LARGE in act.doubts or act.changing_variables))
-        or any(
-            globs.restricts(rule.path, path, roots=act.roots, home=act.home) is not Certainty.NO
-            for path in act.possible_places
-            if not is_sure or is_known(path)
+        or globs.restricts(
+            wanted,
+            filter(is_known, act.possible_places) if is_sure else act.possible_places,
+            roots=act.roots,
+            home=act.home,
         )
-        or any(globs.is_above(rule.path, path, roots=act.roots, home=act.home) for path in part.trees)
+        is not Certainty.NO
+        or any(globs.is_above(wanted, path, roots=act.roots, home=act.home) for path in part.trees)
     )
     return Certainty.PERHAPS if is_possible else Certainty.NO
+
+
+def _without_unknown_names(path: str) -> str:
+    """A path with a name that nothing has in the place of those that may be anything."""
+    return "/".join("\0" if name and not name.strip(ANY + RUN) else name for name in path.split("/"))
 
 
 class _Places:

@@ -69,6 +69,7 @@ class CommandScript(Struct, frozen=True, kw_only=True):
     """If it cannot: every command that it might run, with marks (`unknown`) for what is not known yet."""
 
 
+@lru_cache(maxsize=64)  # an agent announces a command, and then asks for it
 def read_line(line: str) -> CommandScript:
     """A line for a shell."""
     reading = LineReader(line)

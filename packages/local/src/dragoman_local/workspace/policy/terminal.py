@@ -84,15 +84,15 @@ class TerminalLines:
 
     async def _more(self) -> bytes:
         loop = asyncio.get_running_loop()
-        ready = loop.create_future()
+        ready = asyncio.Event()
         try:
-            loop.add_reader(self._descriptor, _wake, ready)
+            loop.add_reader(self._descriptor, ready.set)
         except PermissionError:  # a plain file is always ready, and the system will not say so
             return os.read(self._descriptor, 65_536)
         except NotImplementedError:  # this system's loop watches sockets alone
             return await asyncio.to_thread(os.read, self._descriptor, 65_536)
         try:
-            await ready
+            await ready.wait()
         finally:
             loop.remove_reader(self._descriptor)
         try:
@@ -120,11 +120,6 @@ class TerminalLines:
             yield
         finally:
             termios.tcsetattr(self._descriptor, termios.TCSADRAIN, before)
-
-
-def _wake(ready: asyncio.Future[None]) -> None:
-    if not ready.done():
-        ready.set_result(None)
 
 
 Write: TypeAlias = Callable[[str], object]

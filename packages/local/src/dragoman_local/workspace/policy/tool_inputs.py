@@ -30,7 +30,8 @@ OLD_KEYS: Final = ("old_string", "oldString", "old_str", "oldText", "old_text")
 NEW_KEYS: Final = ("new_string", "newString", "new_str", "newText", "new_text")
 PATCH_KEYS: Final = ("diff", "patch", "unified_diff")
 EVERYWHERE_KEYS: Final = ("replace_all", "replaceAll")
-CHANGE_KEYS: Final = (*WHOLE_KEYS, *OLD_KEYS, *NEW_KEYS, *PATCH_KEYS, *EVERYWHERE_KEYS, "edits")
+TEXT_KEYS: Final = frozenset((*WHOLE_KEYS, *OLD_KEYS, *NEW_KEYS))
+CHANGE_KEYS: Final = (*TEXT_KEYS, *PATCH_KEYS, *EVERYWHERE_KEYS, "edits")
 
 _HUNK: Final = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 

@@ -34,7 +34,7 @@ from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_file,
 from dragoman_local.workspace.policy.decision import usable_options
 from dragoman_local.workspace.policy.judge import act_of_access, resolve, with_real_paths
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
-from dragoman_local.workspace.policy.tool_inputs import FileChange
+from dragoman_local.workspace.policy.tool_inputs import TEXT_KEYS, FileChange, changes_in
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
 
 Source: TypeAlias = Literal["request", "lent", "announced"]
@@ -331,11 +331,24 @@ class ActFold:
         self, session_id: str, call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None
     ) -> Act:
         setting = self._settings.get(session_id, self._setting)
-        calls = [replace(each, tool_call_id="") for each in (call, known_call) if each is not None]
-        return self._act_known_by(
-            [setting, *(write(each) for each in calls)],
+        calls = [call] if known_call is None else [call, known_call]
+        is_told_alike = not any(isinstance(each.raw_input, str) for each in calls) and (
+            known_call is None or known_call.raw_input == call.raw_input
+        )
+        act = self._act_known_by(
+            [setting, *(write(_essence(each, keeps_texts=not is_told_alike)) for each in calls)],
             session_id,
             lambda: resolve(act_of_call(call, setting, known_call=known_call)),
+        )
+        if not act.changes or not is_told_alike:
+            return act
+        diffs = [item for each in calls for item in _list(each.content) if isinstance(item, v1.Diff)]
+        changes = [change for change in changes_in(replace(call, content=diffs)) if change.path]
+        return replace(
+            act,
+            changes=tuple(
+                replace(change, path=known.path) for known, change in zip(act.changes, changes, strict=True)
+            ),
         )
 
     def _act_known_by(self, parts: Sequence[object], session_id: str, make: Callable[[], Act]) -> Act:
@@ -434,6 +447,24 @@ def _act_of_terminal(params: dict[str, Any], setting: ActContext) -> Act:
 
 def _has_effect(act: Act) -> bool:
     return act.script is not None or act.writes or act.fetches or not act.kinds <= {*READS, "other"}
+
+
+def _essence(call: v1.ToolCallUpdate, *, keeps_texts: bool) -> v1.ToolCallUpdate:
+    """What makes an act of a call: neither its id, nor what it printed, nor the texts of its changes."""
+    content = [
+        replace(item, new_text="", old_text=UNSET) if isinstance(item, v1.Diff) else item
+        for item in _list(call.content)
+        if not (isinstance(item, v1.Content) and isinstance(item.content, v1.TextContent))
+    ]
+    raw = call.raw_input if keeps_texts else _without_texts(call.raw_input)
+    return replace(call, tool_call_id="", content=content, raw_input=raw)
+
+
+def _without_texts(raw: object) -> object:
+    if not isinstance(raw, dict):
+        return raw
+    edits = {"edits": list(map(_without_texts, raw["edits"]))} if isinstance(raw.get("edits"), list) else {}
+    return raw | edits | {key: "" for key in TEXT_KEYS & raw.keys() if isinstance(raw[key], str)}
 
 
 def _flaw(act: Act) -> str:

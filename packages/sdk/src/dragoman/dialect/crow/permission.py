@@ -105,7 +105,7 @@ def write_question(params: Object, call_id: str, note: Note) -> Object | None:
     if type(original) is dict:
         return {**original, "tool_call_id": call_id}
     call, options = without_nulls(as_object(params.get("toolCall"))), params.get("options")
-    if type(options) is not list or not all(_is_option(option) for option in options):
+    if type(options) is not list or not all(type(as_object(each).get("optionId")) is str for each in options):
         return None
     if type(call.get("title")) is not str:
         note(DEFAULTS)
@@ -130,11 +130,6 @@ def write_question(params: Object, call_id: str, note: Note) -> Object | None:
 
 
 _ASKED = SHOWN - {"kind", "status"} | {"arguments", "permission_options"}
-
-
-def _is_option(option: Json) -> bool:
-    fields = as_object(option)
-    return type(fields.get("optionId")) is str
 
 
 def _write_options(options: list[Json]) -> list[Object]:

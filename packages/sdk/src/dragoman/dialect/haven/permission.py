@@ -12,7 +12,7 @@ from dragoman.dialect.debts import PendingRequests
 from dragoman.dialect.edge import Edge
 from dragoman.dialect.haven.names import NO_CHOICE, PERMISSION, UNASKED
 from dragoman.dialect.message import Id, Message, Object, answer, as_list, as_object
-from dragoman.dialect.permission import CANCELLED, answer_unchosen, option_kinds
+from dragoman.dialect.permission import CANCELLED, answer_unchosen, is_choice, option_kinds
 
 
 class HavenQuestions:
@@ -58,11 +58,7 @@ class HavenQuestions:
 def _is_answer(message: Message, choices: frozenset[str]) -> bool:
     if message.error is not UNSET:  # a refusal to answer; beside a result it is no word to rely on
         return message.result is UNSET
-    outcome = as_object(as_object(message.result).get("outcome"))
-    if outcome.get("outcome") == "cancelled":
-        return True
-    option_id = outcome.get("optionId")
-    return outcome.get("outcome") == "selected" and type(option_id) is str and option_id in choices
+    return is_choice(as_object(message.result), choices)
 
 
 def allows(question: Object, result: Object) -> bool:

@@ -24,9 +24,9 @@ from dragoman.dialect.message import (
     refusal,
     request,
 )
-from dragoman.dialect.permission import CANCELLED, answer_unchosen
+from dragoman.dialect.permission import CANCELLED, answer_unchosen, is_choice
 from dragoman.dialect.v2.client_desk import PendingCalls, only_meta
-from dragoman.dialect.v2.to_v1.permission import is_answer, outcome
+from dragoman.dialect.v2.to_v1.permission import outcome
 from dragoman.dialect.v2.to_v2 import questions
 from dragoman.dialect.v2.to_v2.ledger_notes import FILES, FORM_VALUE, NO_OPTIONS, NO_SCOPE, STRANGE_REQUEST
 from dragoman.dialect.v2.to_v2.writer import V2Writer, error_in_v2, is_object, is_texts
@@ -171,7 +171,7 @@ class V2ClientQuestions:
             return Message("2.0", question.id, error=error_in_v2(message.error))
         result = as_object(message.result)
         if question.method == "session/request_permission":
-            if not self._answers_for_peer and not is_answer(result, question.option_ids):
+            if not self._answers_for_peer and not is_choice(result, question.option_ids):
                 return answer_unchosen(question.id, self._edge)
             return answer(question.id, outcome(result, set(question.option_ids), self._desk.report))
         if question.method == "elicitation/create":

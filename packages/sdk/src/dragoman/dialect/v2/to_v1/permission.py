@@ -8,10 +8,8 @@ Elicitation forms differ only in their formats, which v2 names more freely.
 
 from __future__ import annotations
 
-from collections.abc import Set
-
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, without
-from dragoman.dialect.permission import CANCELLED
+from dragoman.dialect.permission import CANCELLED, is_choice
 from dragoman.dialect.v2.to_v1.fields import LossReporter, fits
 from dragoman.schema.v1.elicitation import STRING_FORMATS
 from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
@@ -70,19 +68,10 @@ def question(params: Object, call: Object, options: list[Object]) -> Object:
     return {**v1_params, "_meta": meta} if meta else v1_params
 
 
-def is_answer(result: Object, option_ids: Set[str]) -> bool:
-    """Whether it chooses something that was offered, or says that nothing is chosen."""
-    outcome = as_object(result.get("outcome"))
-    if outcome.get("outcome") == "cancelled":
-        return True
-    option = outcome.get("optionId")
-    return outcome.get("outcome") == "selected" and fits(option, str) and option in option_ids
-
-
 def outcome(result: Json, option_ids: set[str], report: LossReporter) -> Object:
     """What was answered, if it is an answer to this question; cancelled if not."""
     fields = as_object(result)
-    if is_answer(fields, option_ids):
+    if is_choice(fields, option_ids):
         return fields
     report.note_repair("an answer to a permission request that is none of its options", "said as cancelled")
     return CANCELLED
