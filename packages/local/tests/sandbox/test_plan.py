@@ -73,9 +73,11 @@ def test_what_only_its_owner_may_read_is_hidden_by_whatever_name(home: Path) -> 
         os.chmod(path, 0o600)
     for folder in (".runtime", ".project"):
         os.chmod(home / folder, 0o700)
+    os.mkfifo(home / ".pipe", 0o600)  # it holds nothing
     env = {"HOME": str(home), "PATH": str(home / ".runtime/bin")}
     hidden = boundary_for("workspace", [str(home / ".project")], environ=env).hidden
     assert set(private) <= set(hidden)
+    assert str(home / ".pipe") not in hidden
     assert not [path for path in hidden if any(seen.startswith(path) for seen in (*needed, *plain))]
     for path in plain:
         os.chmod(path, 0o600)

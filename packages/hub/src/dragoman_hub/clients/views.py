@@ -260,8 +260,7 @@ class SessionViews:
 
     async def may_see(self, client: HubClient, session_id: str) -> bool:
         info = await self._hub.journal.info(session_id)
-        is_listed = info is not None and _is_listed(info)
-        return info is not None and is_listed and bool(await in_reach(self._hub, client.grant, [info]))
+        return info is not None and _is_listed(info) and bool(await in_reach(self._hub, client.grant, [info]))
 
     # Agents and the whole.
 

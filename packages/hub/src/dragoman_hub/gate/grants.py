@@ -97,4 +97,3 @@ class LiveGrants:
             await asyncio.to_thread(self._store.note_used, days)
         except (LocalMistake, OSError) as error:
             log.warning("when tokens were used could not be written down: %s", error)
-        self.refresh()

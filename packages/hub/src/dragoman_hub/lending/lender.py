@@ -22,6 +22,8 @@ from msgspec.structs import replace
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.runtime.budget import HeldBytes
 from dragoman.runtime.locks import KeyedLock
+from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.envelope import JsonObject
 from dragoman_hub.engine.bounds import MIB, WORK_BYTES, size_of_request
 from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.session.frames import object_of, value_of
@@ -149,42 +151,38 @@ class HubLender:
     async def _answer(
         self, session: LiveSession, request: OpenRequest, *, on_terminal: Callable[[str, str], None]
     ) -> None:
+        result: Raw | None = None
+        error: JsonObject | None = None
         try:
-            if request.method == PERMIT_METHOD:
-                await self._permit(session, request)
-                return
-            await self._lend(session)
-            if request.method == "terminal/release":
-                self._keep(session.id, str(value_of(object_of(request.params).get("terminalId"))))
-            result = await self._handlers.answer(request.method, request.params)
-        except ErrorAnswer as error:
-            if reason_of(error) == "outside":
+            result = await self._do(session, request)
+        except ErrorAnswer as refusal:
+            if reason_of(refusal) == "outside":
                 path = str(value_of(object_of(request.params).get("path"), ""))[:200]
                 session.hub.broker.attempts.write_refusal(
-                    request.method, error.message, session=session, title=path
+                    request.method, refusal.message, session=session, title=path
                 )
-            details = {"code": error.code, "message": error.message} | (
-                {} if error.data is None else {"data": error.data}
-            )
-            session.settle(request.sequence, outcome="answered", by="hub", error=details)
-        except DragomanError as error:
-            log.info("session %s could not be lent anything: %s", session.id, error)
-            details = {"code": -32603, "message": "Internal error: the session's folder cannot be used"}
-            session.settle(request.sequence, outcome="answered", by="hub", error=details)
+            error = {"code": refusal.code, "message": refusal.message}
+            if refusal.data is not None:
+                error["data"] = refusal.data
+        except DragomanError as problem:
+            log.info("session %s could not be lent anything: %s", session.id, problem)
+            error = {"code": INTERNAL_ERROR, "message": "Internal error: the session's folder cannot be used"}
         except Exception:  # a mistake of ours must not leave the agent without an answer
             log.exception("session %s: %s failed", session.id, request.method)
-            details = {"code": -32603, "message": "Internal error"}
-            session.settle(request.sequence, outcome="answered", by="hub", error=details)
-        else:
-            if request.method == "terminal/create":
-                on_terminal(session.id, str(value_of(object_of(result).get("terminalId"))))
-            session.settle(request.sequence, outcome="answered", by="hub", result=Raw(result))
+            error = {"code": INTERNAL_ERROR, "message": "Internal error"}
+        if result is not None and request.method == "terminal/create":
+            on_terminal(session.id, str(value_of(object_of(result).get("terminalId"))))
+        session.settle(request.sequence, outcome="answered", by="hub", result=result, error=error)
 
-    async def _permit(self, session: LiveSession, request: OpenRequest) -> None:
-        """Decide what the agent may do with files and terminals of another machine."""
-        access = read_access(value_of(request.params))
-        await self._guard(replace(access, session_id=session.id))
-        session.settle(request.sequence, outcome="answered", by="hub", result=Raw(b"{}"))
+    async def _do(self, session: LiveSession, request: OpenRequest) -> Raw:
+        if request.method == PERMIT_METHOD:  # what it may do with files and terminals of another machine
+            access = read_access(value_of(request.params))
+            await self._guard(replace(access, session_id=session.id))
+            return Raw(b"{}")
+        await self._lend(session)
+        if request.method == "terminal/release":
+            self._keep(session.id, str(value_of(object_of(request.params).get("terminalId"))))
+        return Raw(await self._handlers.answer(request.method, request.params))
 
     def output(self, session_id: str, terminal_id: str) -> dict[str, Any] | None:
         """What a terminal of ours has printed, also when it was released; None if it is not known."""

@@ -40,6 +40,24 @@ async def test_prompts_that_a_fork_was_made_with_are_not_given_to_its_agent_afte
         assert gate.prompts == ["say 1", "say 2", "say 3"]
 
 
+async def test_a_fork_leaves_out_what_came_from_its_cursor_on() -> None:
+    async with staged({"one": lambda: forking(Gate())}) as stage:
+        client = await stage.client(cursors=True).begin()
+        session = await client.new()
+        for words in ("say 1", "say 2"):
+            await client.answer(client.prompt(session, words))
+        late = await stage.client(cursors=True).begin()
+        params = {"sessionId": session, "cwd": "/tmp", "mcpServers": []}
+        await late.call("session/load", params)
+        (second,) = [one for one in late.heard if "say 2" in str(one)]
+        cursor = second["params"]["_meta"]["dragoman"]["cursor"]
+        for before, prompts in ((cursor, ["say 1"]), ("none", ["say 1", "say 2"])):
+            fork = (await client.call("session/fork", params, before=before))["sessionId"]
+            reader = await stage.client().begin()
+            await reader.call("session/load", {**params, "sessionId": fork})
+            assert reader.texts("user_message_chunk", session=fork) == prompts
+
+
 async def test_a_fork_into_another_folder_works_there_and_nowhere_else(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()

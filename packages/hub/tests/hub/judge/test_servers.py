@@ -48,6 +48,20 @@ async def test_a_rule_about_mcp_servers_decides_which_of_them_a_client_may_name(
     assert lines == [("mcp", "bad", "deny", "policy"), ("mcp", "good", "allow", "policy")]
 
 
+async def test_a_server_that_one_agent_may_use_is_judged_anew_for_the_next(
+    project: Path, tmp_path: Path
+) -> None:
+    rules = MCP_RULES + '[[rule]]\ndecision = "deny"\nmethod = "mcp"\nagent = "next"\n'
+    (tmp_path / "policy.toml").write_text(rules)
+    async with staged({"user": user, "next": user}, policy=str(tmp_path / "policy.toml")) as stage:
+        client = await stage.client().begin()
+        made = await client.call("session/new", {"cwd": str(project), "mcpServers": [named_server("good")]})
+        params = {"sessionId": made["sessionId"], "agent": "next"}
+        error = await client.refusal("_dragoman/hub/handover", params)
+        assert (error["code"], error["data"]) == (-32003, {"reason": "policy"})
+        assert len((await client.call("session/list"))["sessions"]) == 1
+
+
 @pytest.mark.parametrize("says", ["allow", "reject"])
 async def test_people_are_asked_about_an_mcp_server_before_there_is_a_session(
     project: Path, tmp_path: Path, says: str

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
+from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.testing.pace import patience
 from dragoman_local.workspace import roots
 from dragoman_local.workspace.method_handlers import MethodHandlers
@@ -95,6 +96,29 @@ async def test_what_an_agent_writes_is_not_copied_to_be_written(
         await client.answer(client.prompt(session, f"write {tmp_path}/new.txt"))
     assert (tmp_path / "new.txt").read_text() == "text\n"
     assert copies == [False]
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        (RuntimeError("a mistake of ours"), "-32603  Internal error"),
+        (DragomanError("gone"), "-32603  Internal error: the session's folder cannot be used"),
+        (ErrorAnswer(-32002, "not found", {"reason": "missing"}), "-32002 missing not found"),
+    ],
+    ids=lambda case: type(case).__name__,
+)
+async def test_an_agent_is_told_what_kept_it_from_what_it_asks_for(
+    problem: Exception, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(handlers: MethodHandlers, method: str, params: bytes | Raw) -> bytes:
+        raise problem
+
+    monkeypatch.setattr(MethodHandlers, "answer", fail)
+    async with staged({"user": user}) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        await client.answer(client.prompt(session, f"read {tmp_path}/a.txt"))
+        assert client.texts() == [said]
 
 
 def _open_folders() -> set[str]:

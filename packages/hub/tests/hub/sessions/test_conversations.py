@@ -287,6 +287,7 @@ async def test_watchers_hear_of_sessions_and_questions_that_they_may_see(tmp_pat
         assert waiting["request"] == asked["params"]["request"]["request"]
         answer = {"sessionId": session, "request": waiting["request"]}
         result = {"outcome": {"outcome": "selected", "optionId": "allow"}}
+        assert "expiresAt" not in waiting, "it waits as long as it takes"
         seen = float(waiting["askedAt"])
         for moment, is_settled in ((seen + 1, False), (seen, True), (seen, False)):
             members = {**answer, "askedAt": moment, "result": result}

@@ -30,6 +30,8 @@ async def test_prompts_queue_in_order_and_can_be_edited_and_withdrawn() -> None:
         await admin.call("_dragoman/hub/queue/withdraw", {"sessionId": session, "key": "c"})
         assert (await client.answer(gone))["result"]["stopReason"] == "cancelled"
         snapshot = (await client.call("_dragoman/hub/attach", {"sessionId": session}))["snapshot"]
+        said = stage.hub.pool.seats["one"].initialize_result["agentCapabilities"]
+        assert snapshot["promptCapabilities"] == said["promptCapabilities"] != {}
         assert [(one["key"], one["prompt"]) for one in snapshot["queue"]] == [
             ("b", text("better")),
             ("d", text("fourth")),
