@@ -113,6 +113,49 @@ class Wire:
             thread.join(5)
 
 
+class HubStarts:
+    """The processes of one hub, each after the one before it, where the wire leads."""
+
+    def __init__(self, folder: Path, wire: Wire, env: dict[str, str], command: list[str]) -> None:
+        self._folder = folder
+        self._wire = wire
+        self._env = env
+        self._command = [*command, "--listen", "127.0.0.1:0"]
+        self._processes: list[Any] = []
+
+    def start(self) -> str:
+        """Its address, without the wire."""
+        with open(self._folder / "log", "ab") as log:
+            process = forks.start(self._command, cwd=Path.cwd(), env=self._env, stderr=log.fileno())
+        self._processes.append(process)
+        assert process.stdout is not None
+        told = process.stdout.readline()
+        assert told, (self._folder / "log").read_text()
+        direct = str(json.loads(told)["page"].partition("#")[0])
+        self._wire.target = int(direct.rstrip("/").rpartition(":")[2])
+        return direct
+
+    def kill(self) -> None:
+        """At once, as a system does that is out of memory."""
+        self._wire.cut()
+        self._processes[-1].kill()
+        self._processes[-1].wait(patience(30))
+
+    def restart(self) -> None:
+        self.start()
+        self._wire.mend()
+
+    def close(self) -> None:
+        last = self._processes[-1]
+        last.send_signal(signal.SIGTERM)  # no turn is left, so it ends at once, and its agents with it
+        try:
+            last.wait(patience(30))
+        finally:
+            last.kill()
+        for process in self._processes:
+            process.stdout.close()
+
+
 @dataclass
 class RunningHub:
     """`url` leads through the wire, `direct` does not."""
@@ -124,6 +167,7 @@ class RunningHub:
     folder: Path
     watcher: str
     """A token that is good for watching only."""
+    starts: HubStarts
 
 
 @contextmanager
@@ -153,32 +197,15 @@ def running_hub(
     owner, watcher = tokens.add("owner"), tokens.add("watcher", scopes=["observe"])
     homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("DATA", "CONFIG", "STATE", "CACHE")}
     command = [sys.executable, "-m", "dragoman", "hub", "--config", str(folder / "hub.toml"), "--json"]
-    with open(folder / "log", "wb") as log:
-        process = forks.start(
-            [*command, "--listen", "127.0.0.1:0"],
-            cwd=Path.cwd(),
-            env={**os.environ, **homes},
-            stderr=log.fileno(),
-        )
+    starts = HubStarts(folder, wire, {**os.environ, **homes}, command)
     try:
-        assert process.stdout is not None
-        told = process.stdout.readline()
-        assert told, (folder / "log").read_text()
-        said = json.loads(told)
-        direct = said["page"].partition("#")[0]
-        wire.target = int(direct.rstrip("/").rpartition(":")[2])
+        direct = starts.start()
         (folder / "work").mkdir()
         url = f"http://127.0.0.1:{wire.port}/"
-        yield RunningHub(url, direct, owner, wire, folder / "work", watcher)
+        yield RunningHub(url, direct, owner, wire, folder / "work", watcher, starts)
     finally:
         wire.cut()  # a browser may be there for longer than its hub
-        process.send_signal(signal.SIGTERM)  # no turn is left, so it ends at once, and its agents with it
-        try:
-            process.wait(patience(30))
-        finally:
-            process.kill()
-        if process.stdout is not None:
-            process.stdout.close()
+        starts.close()
         wire.close()
 
 

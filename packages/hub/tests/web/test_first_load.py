@@ -25,7 +25,8 @@ def test_the_first_load_asks_for_little_and_is_small(stranger: Visitor, hub: Run
     page = stranger.open(url=hub.direct)
     page.wait_for_load_state("networkidle")
     page.evaluate("() => navigator.serviceWorker?.ready.then(() => true)")
-    own = [request for request in done if request.service_worker is None]
+    shown = [request for request in done if request.service_worker is None]
+    own = [request for request in shown if not request.response().from_service_worker]
     sizes = [request.sizes() for request in own]
     size = sum(size["responseBodySize"] + size["responseHeadersSize"] for size in sizes)
     asked = [*(request.url for request in own), *others]

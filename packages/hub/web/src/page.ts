@@ -47,25 +47,36 @@ const hubs = new Hubs(home, (hub) => {
 export let app = home;
 /** One for each side of a split view. */
 let composers = composersFor(home);
-/** Something that is loaded when somebody looks at it, and tried again a little later if it could not be. */
+/** Something that is loaded when somebody wants it, and tried again a little later if it could not be. */
 class Later<T> {
   value: T | null = null;
-  private isAsked = false;
+  private loading: Promise<void> | null = null;
   constructor(private load: () => Promise<T>) {}
 
+  /** For what is drawn: nothing until it is there. */
   get(): T | null {
-    if (this.isAsked) return this.value;
-    this.isAsked = true;
-    this.load().then((value) => (this.value = value), () => {
-      window.setTimeout(() => (this.isAsked = false), RETRY_MS);
-      notLoaded();
-    }).finally(redraw);
-    return null;
+    if (!this.loading) this.use(redraw);
+    return this.value;
+  }
+
+  /** At once if it is there: whoever opens a window goes on typing. */
+  use(act: (value: T) => void): void {
+    if (this.value) return act(this.value);
+    void this.prepare(notLoaded).then(() => this.value && act(this.value));
+  }
+
+  prepare(fail = (): void => {}): Promise<void> {
+    return (this.loading ??= this.load().then((value) => void (this.value = value), () => {
+      window.setTimeout(() => (this.loading = null), RETRY_MS);
+      fail();
+    }));
   }
 }
 const RETRY_MS = 3000;
 const settings = new Later(() => import("./view/settings"));
 const agents = new Later(() => import("./view/agents").then(({ AgentsView }) => new AgentsView(home, (agent) => newSession(home, openSession, agent))));
+const searching = new Later(() => import("./view/search"));
+const palettes = new Later(() => Promise.all([import("./view/palette"), import("./commands")]));
 const board = new Later(() => import("./view/board").then(({ BoardView }) => new BoardView(hubs, start, decideOn)));
 const timelines = new WeakMap<object, Timeline>();
 let asked = false;
@@ -402,11 +413,11 @@ function chooseFile(): void {
 
 /** The palette, the search and the export are loaded with their first use. */
 function openPalette(options: PaletteOptions): void {
-  void import("./view/palette").then((loaded) => loaded.openPalette(options), notLoaded);
+  palettes.use(([loaded]) => loaded.openPalette(options));
 }
 
 function palette(): void {
-  void import("./commands").then(({ commands }) => openPalette(commands({ app, hubs, current, go, openIdentity, openSession, search, start, split, chooseFile, changes, commit, rename, help, save, fork, handOver, decide: decideOn })), notLoaded);
+  palettes.use(([loaded, { commands }]) => loaded.openPalette(commands({ app, hubs, current, go, openIdentity, openSession, search, start, split, chooseFile, changes, commit, rename, help, save, fork, handOver, decide: decideOn })));
 }
 
 /** Where a message stands, as the hub numbers them; the name of a session looks different. */
@@ -442,7 +453,7 @@ function search(text = ""): void {
     if (open) void seekWanted(open);
     else openSession(found.sessionId, owner);
   };
-  void import("./view/search").then(({ searchAll }) => searchAll(hubs, show, text), notLoaded);
+  searching.use(({ searchAll }) => searchAll(hubs, show, text));
 }
 
 /** With several hubs, the hub is chosen first. */
@@ -617,6 +628,11 @@ export function startPage(connect: (app: App) => HubConnection): void {
     toStart: () => withTimeline((list) => list.toStart()),
   });
   applyAppearance();
+  // What keys open is there before somebody wants it, but not before the first load is over: then the browser has kept it.
+  const prepare = (): void => [searching, palettes].forEach((part) => void part.prepare());
+  const worker = surroundings.isEmbedded ? undefined : navigator.serviceWorker;
+  if (!worker || worker.controller) window.setTimeout(prepare);
+  else worker.addEventListener("controllerchange", prepare, { once: true });
   hubs.start();
   follow();
   home.start();
