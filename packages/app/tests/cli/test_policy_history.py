@@ -105,18 +105,18 @@ def test_another_policy_is_tried_without_taking_its_place(policy: Test, tmp_path
     )
     status, out, _ = policy("test", "--history", "--policy", str(other))
     assert status == 0
-    assert "2 acts in 1 sessions" in out
+    assert "2 actions in 1 sessions" in out
     assert "Would be denied, was allowed: 1\n  one #4  make\n" in out
     assert "Would be allowed, was refused: 1\n  one #6  git push\n" in out
-    assert "2 questions; 2 of them" in policy("test", "--history")[1]
+    assert "2 questions; the sandbox would answer 2 of them" in policy("test", "--history")[1]
 
 
 def test_only_what_happened_since_then_is_judged(policy: Test, tmp_path: Path) -> None:
     session = Recording(cwd=str(tmp_path))
     session.command("make")
     record(tmp_path / "data/dragoman/history.db", session)
-    assert "0 acts in 0 sessions" in policy("test", "--history", "--since", "0s")[1]
-    assert "1 acts in 1 sessions" in policy("test", "--history", "--since", "1d")[1]
+    assert "0 actions in 0 sessions" in policy("test", "--history", "--since", "0s")[1]
+    assert "1 actions in 1 sessions" in policy("test", "--history", "--since", "1d")[1]
 
 
 def test_nothing_recorded_and_a_broken_policy_are_said_and_not_passed_over(

@@ -75,7 +75,7 @@ async def test_a_file_that_became_a_folder_and_the_folders_of_new_files_are_put_
         (root / "sub/deep").rmdir()
         (root / "sub/deep").write_text("a file now\n")
         changes = await snapshot.compare()
-        with pytest.raises(RevertRefused, match="no file"):
+        with pytest.raises(RevertRefused, match="not a file"):
             await changes.revert(str(root / "text.txt"))
         for change in in_revert_order(changes.files):
             await changes.revert(change.path)

@@ -1,4 +1,4 @@
-"""The agent `echo`: says what it was told, and does what its slash commands name.
+"""The agent `echo`: repeats the prompt, and shows every feature of an agent with slash commands.
 
 Text comes back code point for code point. Everything else that an agent can do in this protocol hangs on a
 slash command (see `echo_commands`), which makes it the bench on which clients and hubs are tested. Sessions

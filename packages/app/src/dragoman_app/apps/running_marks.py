@@ -1,4 +1,4 @@
-"""Whether a session of the history is still going on: its process holds a lock on a file while it lives.
+"""Shows whether a recorded session is still running: its process locks a file while it lives.
 
 What the journal says of a session is how it stood when its process last wrote. One that was killed in a turn
 wrote that the turn runs, and nothing after it.

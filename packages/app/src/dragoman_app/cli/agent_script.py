@@ -1,4 +1,4 @@
-"""`dragoman agent script`: an agent that does what a script says."""
+"""`dragoman agent script`: an agent that follows a script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dragoman agents install`, `update`, `rollback` and `uninstall`: agents in a folder of ours.
+"""`dragoman agents install`, `update`, `rollback` and `uninstall`: agents in Dragoman's own folder.
 
 What will be run is shown first and asked about on a terminal; without one it takes `--yes`. The plan, the
 question and progress go to standard error; standard output has the result, as text or as JSON.

@@ -1,4 +1,4 @@
-"""`dragoman agents list` and `show`: what is known, as a table or as JSON.
+"""`dragoman agents list` and `show`: the known agents, as a table or as JSON.
 
 Names of variables are shown, never their values; what looks like a key in a command is left out as well.
 """

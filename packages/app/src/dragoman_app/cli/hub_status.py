@@ -1,4 +1,4 @@
-"""`dragoman hub status`: how a hub stands, for a person or as JSON.
+"""`dragoman hub status`: the state of a hub, for people or as JSON.
 
 This is the command line and the conversation with the hub; what a person sees is in `hub_status_text`.
 """

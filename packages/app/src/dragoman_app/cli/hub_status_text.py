@@ -1,4 +1,4 @@
-"""The status of a hub as tables that fit into eighty columns. Pure: what the hub told in, text out.
+"""The status of a hub as tables of at most eighty columns. Pure: the hub's answer in, text out.
 
 Titles and names are sanitized, and cut to their column. A hub of another version may tell
 other things: what is missing is left empty.

@@ -1,4 +1,4 @@
-"""`dragoman ssh HOST` without an agent: what of ours is there, and how it is removed."""
+"""`dragoman ssh HOST` without an agent: shows what Dragoman has there, and removes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The terminal client as an application: which screen is shown, what holds on all of them, and how it ends.
+"""The terminal client as an application: its screens, the keys of all screens, and how it ends.
 
 Written with Textual against the public face alone. What it stands on (agents, files, history, permissions) is
 passed in as a `ChatBackend` (see `ports`); `dragoman_app.apps.chat` builds one. Everything that comes from an

@@ -1,4 +1,4 @@
-"""What the terminal client stands on, and what it is in return.
+"""The interfaces between the terminal client and its backend.
 
 A `ChatBackend` has agents and opens conversations with them; a `ChatSession` is one of these; a `ChatUser` is
 the person at the terminal, who answers questions. The client implements `ChatUser` and `ChatListener`, and is

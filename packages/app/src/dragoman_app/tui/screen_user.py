@@ -1,4 +1,4 @@
-"""Whoever sits at the terminal, asked with dialogs: one question at a time, the others wait.
+"""Asks the person at the terminal with dialogs: one question at a time, the others wait.
 
 A question whose turn was cancelled is taken back, and its dialog closes.
 """

@@ -194,7 +194,7 @@ async def test_a_field_of_an_unknown_type_is_never_filled_in() -> None:
         ("https://xn--e1afmkfd.example/", "letters that may look like others"),
         ("https://example.org@evil.example/", "host: evil.example"),
         ("https://example.org@evil.example/", "holds a login"),
-        ("https://[", "no proper address"),
+        ("https://[", "not a proper address"),
     ],
 )
 async def test_an_address_is_shown_whole_and_only_a_yes_agrees(url: str, note: str) -> None:

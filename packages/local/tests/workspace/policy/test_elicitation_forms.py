@@ -158,7 +158,7 @@ def test_fields_that_ask_for_secrets_are_noticed(name: str) -> None:
         ("https://example.org/", []),
         ("http://example.org/", ["not https but http"]),
         ("https://a@xn--b.example", ["may look like others", "before the @"]),
-        ("https://[", ["no proper address"]),
+        ("https://[", ["not a proper address"]),
     ],
 )
 def test_addresses_are_looked_at_before_they_are_opened(url: str, notes: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a response has cost: tokens as the server counts them, and money where a price is known."""
+"""The cost of a response: tokens as the server counts them, and money where the price is known."""
 
 from __future__ import annotations
 

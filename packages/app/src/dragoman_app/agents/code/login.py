@@ -1,4 +1,4 @@
-"""What the coder needs before it can work, told as the protocol's login: which variables to set.
+"""The coder's login: which variables to set before it can work.
 
 Nothing is sent anywhere to find that out. A server that somebody named by its address may do without a key,
 as local ones do; the vendors' own never do.

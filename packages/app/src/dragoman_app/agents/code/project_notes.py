@@ -1,4 +1,4 @@
-"""What a project says to agents: the notes that lie in the folders of a session.
+"""Reads a project's notes for agents, such as AGENTS.md, from the folders of a session.
 
 They are read at the beginning of each turn, so that a change counts at once. They are words of whoever wrote
 the project: they guide the model and permit nothing.

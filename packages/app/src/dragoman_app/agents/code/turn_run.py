@@ -1,4 +1,4 @@
-"""Runs one prompt: finds the model, gathers what it is told, and lets the loop run. Imports the model layer.
+"""Runs one prompt: finds the model, collects its input, and starts the loop. Imports the model layer.
 
 The client of a model lasts as long as the session. The system prompt and the project's notes are read anew
 each time, so that a change counts at once.

@@ -1,4 +1,4 @@
-"""What a model is told of a change, and can look at: its diff, its commits, and files as they were before it.
+"""Tools for the model to read a change: its diff, its commits, and files as they were before it.
 
 All of it comes from whoever made the change. Secrets are masked, and everything has a bound.
 """

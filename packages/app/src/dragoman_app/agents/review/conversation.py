@@ -1,4 +1,4 @@
-"""What a session remembers of its last review: the findings by number, and what each file was like.
+"""Remembers a session's last review: the findings by number, and the state of each file.
 
 It is kept with the session, so that "apply fix 3" is understood after a restart as well. Texts are not kept,
 only their digests: a fix is applied to the text that it was made for, or not at all.

@@ -1,4 +1,4 @@
-"""What a model is told about findings: each with the lines around it. Pure."""
+"""Shows findings to the model, each with the lines around it. Pure."""
 
 from __future__ import annotations
 

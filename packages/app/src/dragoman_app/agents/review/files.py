@@ -1,4 +1,4 @@
-"""Reads and writes for the reviewer: through the client where it lends files, else by ourselves, confined.
+"""Reads and writes files for the reviewer: through the client if it offers files, else directly, confined.
 
 A client is asked first, so that what stands in its unsaved buffers is what is reviewed. Its refusal holds: a
 file that it does not want read is not read behind its back. Only when it does not know the file, or does not

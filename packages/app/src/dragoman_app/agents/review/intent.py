@@ -1,4 +1,4 @@
-"""What a person wants, from what they wrote: rules over words, no model. Pure.
+"""Finds the intent of a prompt with rules over words, without a model. Pure.
 
 Whatever is said, the answer is an intent; what cannot be understood is `UnclearIntent`, and never an error.
 Which of the named things exist is not known here: words that may be paths are handed on as such.

@@ -1,4 +1,4 @@
-"""How findings are told: as Markdown for people, as diffs for editors. Pure.
+"""Formats findings: as Markdown for people, as diffs for editors. Pure.
 
 What stands at the place of a secret is never repeated.
 """

@@ -1,4 +1,4 @@
-"""Paths and pieces of code in what a person wrote. Pure.
+"""Finds paths and pieces of code in a prompt. Pure.
 
 A path is what stands behind `@` or between backticks or quotes, what looks like one (`src/app.py`, `app.py`,
 `./src`), and a `file:` address. It may carry lines: `app.py:10-20`, `app.py#L10`.

@@ -1,4 +1,4 @@
-"""What the model of a reviewer is told: how to look for bugs, how to refute a finding, and about which code.
+"""Prompts for the reviewer's model: how to look for bugs, how to refute a finding, and the code.
 
 Pure. Every text that comes in here has its secrets masked already.
 """

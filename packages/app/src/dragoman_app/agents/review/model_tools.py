@@ -1,4 +1,4 @@
-"""What a model can look at in a review: files, references and callers, what our rules find, history, tests.
+"""Tools for the model in a review: files, references and callers, findings of rules, history, tests.
 
 Nothing here changes the project, and all that it returns has its secrets masked.
 """

@@ -1,4 +1,4 @@
-"""Answers prompts: from an intent to what is done about it. Imported with the first prompt, not before."""
+"""Answers prompts: starts the action that fits the intent. Imported with the first prompt, not before."""
 
 from __future__ import annotations
 

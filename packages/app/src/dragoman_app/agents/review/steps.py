@@ -1,4 +1,4 @@
-"""The plan of a turn: told anew whenever one of its steps begins or ends."""
+"""The plan of a turn: sent again whenever a step begins or ends."""
 
 from __future__ import annotations
 

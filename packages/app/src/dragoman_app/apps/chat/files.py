@@ -1,4 +1,4 @@
-"""The files of a folder, for somebody who types a few letters of a name.
+"""Finds files of a folder by a few letters of their names.
 
 Git knows which files matter; elsewhere we look, bounded in count and time. The list is kept for a moment:
 keys come faster than files do.

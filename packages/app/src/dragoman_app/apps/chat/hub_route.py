@@ -1,4 +1,4 @@
-"""The connection to a hub: opened again whenever it breaks, for as long as somebody wants to talk.
+"""The connection to a hub: reconnects whenever it breaks, as long as the client runs.
 
 The listener is told its state (`away`, `back`); `ResumingTransport` delivers what was said meanwhile once, in
 order. `MissedUpdates` counts what is still to come. A server that is no hub cannot resume.

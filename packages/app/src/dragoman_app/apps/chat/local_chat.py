@@ -1,4 +1,4 @@
-"""One conversation: a supervised agent, its session, and what it is lent.
+"""One conversation: a supervised agent, its session, its files and terminals.
 
 `open_chat` is an `async with`: leaving it leaves no process, no task, no temporary file. What the agent asks
 for goes through the policy and, where that says so, to the person.

@@ -1,4 +1,4 @@
-"""From a command line, such as that of `dragoman mcp`, to what a gateway is to do."""
+"""Turns a command line, such as that of `dragoman mcp`, into the settings of a gateway."""
 
 from __future__ import annotations
 

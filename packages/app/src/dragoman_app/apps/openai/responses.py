@@ -1,4 +1,4 @@
-"""The Responses API of one server: which conversation a request goes on with, and what is kept of it.
+"""The Responses API of one server: finds the conversation of a request, and stores responses.
 
 `previous_response_id` names a response that is kept; its conversation goes on in the session that had it. If
 that session is gone or has gone on without it, a new one is told the conversation. `instructions` hold for

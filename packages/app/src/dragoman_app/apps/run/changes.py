@@ -1,4 +1,4 @@
-"""What a run changed on disk, told at its end, and put back if that is wanted."""
+"""Shows the changes of a run on disk at its end, and puts them back on request."""
 
 from __future__ import annotations
 

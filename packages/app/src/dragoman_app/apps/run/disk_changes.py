@@ -1,4 +1,4 @@
-"""Changes on disk that nobody was asked about: what was decided, beside what is different.
+"""Finds changes on disk without approval: compares the decisions with the differences.
 
 An agent that writes files by itself may ask for permission, or not. A decision that names a file covers the
 file, and one that names a folder all that is in it. A command that was allowed may have changed anything, so

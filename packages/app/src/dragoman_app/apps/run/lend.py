@@ -1,4 +1,4 @@
-"""What a run lends its agent: files, terminals, and somebody who decides.
+"""Gives the agent of a run its files, terminals, and answers to its requests for permission.
 
 Most turns ask for nothing, so what decides and answers is loaded with the first request.
 """

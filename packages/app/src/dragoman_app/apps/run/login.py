@@ -1,4 +1,4 @@
-"""When the agent of a run wants a login: what is tried, once, and with which patience.
+"""Logs in when the agent of a run needs it: which methods to try, once, and for how long.
 
 A method that the agent handles by itself is asked for; one that needs a terminal gets ours, if there is one.
 After a login in a terminal the agent is started again: it looks for what was stored when it starts. What is

@@ -1,4 +1,4 @@
-"""Who decides what the agent may do in this run, and where that is told.
+"""Decides what the agent may do in this run, and reports each decision.
 
 The policy decides (see `dragoman policy`); what it would ask is asked in the terminal if somebody is there,
 and answered by `--approve` otherwise. Each decision is in the audit log before it takes effect, and becomes

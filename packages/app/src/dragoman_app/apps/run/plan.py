@@ -1,4 +1,4 @@
-"""What a run is to do: everything that the command line says, checked before an agent is started.
+"""The settings of a run: the whole command line, checked before an agent starts.
 
 It imports no more than the checks need. What talks to the agent is loaded while the agent starts.
 """

@@ -1,4 +1,4 @@
-"""`--format text`: what a person reads.
+"""`--format text`: the output for people.
 
 In a terminal the agent's Markdown is styled, its thoughts are dimmed, tool calls come with their status and
 their diff, and plan, usage and changes are shown. Into a pipe go the same words without any styling, and

@@ -1,4 +1,4 @@
-"""The three shapes of standard output: what a view promises, and the two simple ones.
+"""The formats of standard output: the interface of a view, and the two simple formats.
 
 A view turns an event into text for standard output, or into nothing. It does no IO and knows no session, so
 that each is tested with a list of events.

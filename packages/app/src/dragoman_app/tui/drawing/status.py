@@ -1,4 +1,4 @@
-"""The lines above and below the conversation: who, where, how it stands, what it cost."""
+"""The lines above and below the conversation: agent, folder, state and cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in a conversation, one thing below the other.
+"""The entries of a conversation, in order.
 
 Entries change in place while a turn runs; `version` says that one did, so that nobody need compare.
 They hold what was said as it came: those who draw sanitize it.

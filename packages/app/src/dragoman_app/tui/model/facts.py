@@ -1,4 +1,4 @@
-"""What is true of a session now: commands, mode, options, usage, title. Pure."""
+"""The current facts of a session: commands, mode, options, usage, title. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conversation: what is said, what waits, where one writes, and how it stands.
+"""The conversation screen: messages, open questions, the input box and the status.
 
 A clock of twenty beats a second draws what has come since the last one, and stands still when nothing moves.
 """

@@ -1,4 +1,4 @@
-"""All of one entry: the whole output, the whole change, what a tool was given and gave back."""
+"""All details of an entry: the whole output, the whole change, a tool's input and result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One line that somebody writes: a title, a name."""
+"""A dialog with one line of input: a title, a name."""
 
 from __future__ import annotations
 

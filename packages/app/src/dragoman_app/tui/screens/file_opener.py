@@ -1,4 +1,4 @@
-"""How files of a conversation come to the screen: one that is named in it, or one that somebody looks for."""
+"""Opens files on the screen: a file that the conversation names, or a file that the person searches."""
 
 from __future__ import annotations
 

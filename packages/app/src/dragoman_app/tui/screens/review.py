@@ -1,4 +1,4 @@
-"""What a turn changed on disk: file by file, kept or put back.
+"""The review of a turn's changes on disk: keep them or put them back, file by file.
 
 Nothing is put back before it is asked for, and a file that has changed again since is refused, with the
 reason.

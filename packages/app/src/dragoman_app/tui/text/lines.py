@@ -1,4 +1,4 @@
-"""Lines of styled text: pieces with a style, wrapped to a width with what stands before them.
+"""Lines of styled text: pieces with a style, wrapped to a width, with a prefix.
 
 A style is a text that Textual understands (`bold`, `$text-error`, `dim italic`). Nothing here reads markup:
 a piece is shown as it is.

@@ -1,4 +1,4 @@
-"""The line in which somebody searches in a conversation: words, and which hit of how many is shown."""
+"""The search line of a conversation: the words, and the number of the current hit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that somebody reads at leisure: a command, a change, an output. Scrolls; leaves nothing out."""
+"""A scrolling view of long text, such as a command, a change or an output. Leaves nothing out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conversation on the screen: draws what can be seen, and what is new, and nothing else.
+"""The conversation on the screen: draws only the visible and new entries.
 
 Only the end of a conversation is laid out at first; what stands above is laid out when somebody scrolls
 there, and fetched if it is not here yet (`EarlierWanted`). Who reads the end stays at the end; who reads

@@ -1,4 +1,4 @@
-"""The tools of MCP servers that the client gave the session, as tools of ours.
+"""Makes the tools of the session's MCP servers available to the model.
 
 Nobody here knows what such a tool does, so each call is asked about, and none is offered while only planning.
 """

@@ -1,4 +1,4 @@
-"""Where files are: at the client if it lends them, so that unsaved text counts, and else on this machine.
+"""Reads and writes files through the client if it offers them (with unsaved text), else on this machine.
 
 On this machine everything is confined to the session's folders. What a client lends is the client's to
 confine; we still tell whether a path is within the folders, because what lies outside is asked about. An

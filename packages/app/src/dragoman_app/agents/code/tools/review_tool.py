@@ -1,4 +1,4 @@
-"""The tool that reviews files with the rules of `dragoman review`: what is wrong, where and why.
+"""The tool that reviews files with the rules of `dragoman review`.
 
 It reads as the other tools do, so that an editor's unsaved text is what is reviewed. No line of the file is
 told: a model that wants to see them reads them.

@@ -1,4 +1,4 @@
-"""What a tool is: a name and a description for the model, arguments that are checked, and a function.
+"""A tool for the model: a name, a description, checked arguments and a function.
 
 A tool either returns what the model is told, or raises a `ToolProblem`, whose text the model is told as well,
 so that it can do better; `ToolDenied` is the problem that somebody did not want it. Anything else that is
