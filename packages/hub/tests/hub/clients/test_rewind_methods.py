@@ -13,6 +13,7 @@ from dragoman import Agent, Turn
 from dragoman_hub.gate.admission import Grant
 from tests.hub.lending.writer_stage import Doors, writer
 from tests.hub.sessions.stage import Stage, Talker, staged
+from tests.runtime.raw import until
 
 pytestmark = [pytest.mark.bound(30), pytest.mark.usefixtures("patient_looks")]
 
@@ -89,6 +90,7 @@ async def test_a_turn_is_put_back_as_it_was_shown_and_forth_again(project: Path,
         assert (await client.call("_dragoman/hub/changes", {"sessionId": session}))["files"] == []
         done = await client.call(UNDO, {"sessionId": session})
         assert (there(project), done["turn"]) == (after, 0)
+        await until(lambda: len(notices(client)) == 2)
         assert notices(client) == [
             "Files put back to before turn 2: b.txt, old.txt.",
             "Rewind undone: b.txt, old.txt.",
