@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dragoman_hub.clients.methods import OF_AGENT
 from dragoman_hub.gate.admission import Grant, Scope
@@ -201,3 +203,21 @@ async def test_every_request_is_answered_whatever_its_params_and_meta(
             assert "result" in answer or answer["error"]["code"] < 0
         assert await client.new(), "it still works"
     assert not [one for one in caplog.records if one.exc_info or one.levelno >= logging.ERROR], caplog.text
+
+
+async def test_agents_are_examined_one_at_a_time() -> None:
+    method, gate = "_dragoman/hub/agents/check", asyncio.Event()
+
+    async def examine() -> dict[str, Any]:
+        await gate.wait()
+        return {"ready": True}
+
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        seat = stage.hub.pool.seats["one"]
+        assert (await client.refusal(method, agent="one"))["code"] == -32002
+        seat.spec = replace(seat.spec, examine=examine)
+        first = client.ask(method, agent="one")
+        assert (await client.refusal(method, agent="one"))["code"] == -32000
+        gate.set()
+        assert (await client.answer(first))["result"] == {"ready": True}

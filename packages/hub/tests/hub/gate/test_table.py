@@ -161,6 +161,12 @@ async def test_every_handler_has_a_row_and_every_row_a_handler() -> None:
     assert HISTORY.keys() == HISTORY_METHODS
 
 
+def test_places_go_on_as_they_were_read_and_a_prompt_as_it_was_said() -> None:
+    servers, prompt = {"mcpServers": Raw(b"[ ]")}, {"prompt": Raw(b"[ ]")}
+    assert bytes(check(Grant("owner"), "session/new", servers)["mcpServers"]) == b"[]"
+    assert bytes(check(Grant("owner"), "session/prompt", prompt)["prompt"]) == b"[ ]"
+
+
 @pytest.mark.parametrize(
     "method", ["fs/read_text_file", f"{HUB}later", "nonsense", "session", "", "initialised", *HISTORY]
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dragoman_hub.gate.admission import Grant
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import staged, text
 
-AWARE = {"cursors": True, "events": True}
+AWARE: dict[str, Any] = {"cursors": True, "events": True}
 
 
 async def test_prompts_queue_in_order_and_can_be_edited_and_withdrawn() -> None:

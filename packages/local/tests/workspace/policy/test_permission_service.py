@@ -221,7 +221,7 @@ async def test_a_log_that_cannot_be_written_is_reported_once_until_it_can(
     failures: list[str] = []
     log = ReportedAuditLog(on_entry=entries.append, on_failure=failures.append)
     decision = PolicyDecision(outcome="deny", rule="policy.toml:1", why="no")
-    line = audit_entry(Act(method="terminal/create"), decision, time=datetime.now(UTC))
+    line = audit_entry(Act(method="terminal"), decision, time=datetime.now(UTC))
     log.append(line)
     file = Path(log.path)
     for _ in range(2):
