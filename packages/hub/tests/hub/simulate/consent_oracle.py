@@ -161,8 +161,12 @@ class ConsentOracle(Oracle):
             option = "allow"
             act_of, _ = self._act_of(name, call)
             if act_of is not None:
-                places = self._world.book.places
-                self._always.append(Always(self._now(), act_of.subject, act_of.place, places.get(session)))
+                book = self._world.book
+                wants = [one for one in book.wanted if one.act == act_of]
+                # By the agent's name of the session: the hub may call it otherwise.
+                question = book.questions.get(name)
+                where = book.places.get(wants[-1].session if question is None else question.session)
+                self._always.append(Always(self._now(), act_of.subject, act_of.place, where))
         self.chosen.setdefault(name, set()).add(option)
         if name.startswith("hub-"):
             act, text, place = _shown(call)
@@ -226,7 +230,7 @@ class ConsentOracle(Oracle):
 
     def _verdicts(self, act: Act, begin: float, end: float) -> set[str]:
         """What the rules may have said, and what people have answered for good until then."""
-        verdicts = {verdict_of(act, policy) for policy in self._world.policies_in(begin, end)}
+        verdicts: set[str] = {verdict_of(act, policy) for policy in self._world.policies_in(begin, end)}
         if "ask" in verdicts and any(
             (each.subject, each.place) == (act.subject, act.place)
             and each.time <= end
@@ -239,7 +243,8 @@ class ConsentOracle(Oracle):
     def _sessions_of(self, act: Act) -> set[tuple[str, str] | None]:
         """Agent and folder of the sessions in which it was wanted or asked about."""
         book = self._world.book
-        sessions = [one.session for one in (*book.wanted, *book.questions.values()) if one.act == act]
+        sessions = [one.session for one in book.wanted if one.act == act]
+        sessions += [one.session for one in book.questions.values() if one.act == act]
         return {book.places.get(session) for session in sessions}
 
     def _judge_questions(self) -> None:

@@ -62,6 +62,10 @@ def test_nothing_happens_that_nobody_has_allowed_whatever_goes_wrong(part: int) 
             )
 
 
+def test_an_always_counts_also_in_a_session_that_its_agent_calls_otherwise() -> None:
+    assert not run_consent_seed(68409).findings
+
+
 def test_something_is_at_stake() -> None:
     """A workload in which nothing is written, asked or refused finds nothing."""
     story = "\n".join(str(event) for seed in range(12) for event in outcome_of(seed).happenings)
