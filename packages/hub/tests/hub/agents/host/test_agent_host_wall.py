@@ -24,10 +24,11 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the wall is Lin
 
 
 def processes_with(word: str) -> list[int]:
+    """Those that have it as an argument: other walls name every socket, ours too, to hide it."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if word.encode() in Path("/proc", pid, "cmdline").read_bytes():
+            if word.encode() in Path("/proc", pid, "cmdline").read_bytes().split(b"\0"):
                 found.append(int(pid))
         except OSError:
             continue
