@@ -62,8 +62,9 @@ def test_nothing_happens_that_nobody_has_allowed_whatever_goes_wrong(part: int) 
             )
 
 
-def test_an_always_counts_also_in_a_session_that_its_agent_calls_otherwise() -> None:
-    assert not run_consent_seed(68409).findings
+@pytest.mark.parametrize("seed", [68409, 68718], ids=["a session of another name", "files of a client"])
+def test_an_always_counts_wherever_the_same_is_wanted(seed: int) -> None:
+    assert not run_consent_seed(seed).findings
 
 
 def test_something_is_at_stake() -> None:
