@@ -12,8 +12,6 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from dragoman.testing.models import ModelRequest, ToolDefinition
-from dragoman.testing.models.turns import CallStep, HoldStep, TextStep
 from tests.interop.matrix import __main__ as matrix_command
 from tests.interop.matrix.catalogue import BadCatalogue, Catalogue, CatalogueRow, load_catalogue
 from tests.interop.matrix.effects import (
@@ -27,14 +25,20 @@ from tests.interop.matrix.effects import (
     judge_cancel,
     judge_command,
     judge_denied,
+    judge_killed,
+    judge_resumed,
+    judge_steered,
     judge_stop,
+    judge_subagent,
     judge_write,
     no,
     yes,
 )
 from tests.interop.matrix.installation import InstallFailed, install, installed_hash
 from tests.interop.matrix.listing import render_list, row_name, update_list
-from tests.interop.matrix.model import WORD, WRITTEN, answer, mark, shell_call, write_call
+from tests.interop.matrix.model import (
+    WORD,
+)
 from tests.interop.matrix.table import render_badge, render_page
 
 ROW: dict[str, Any] = {"name": "one", "title": "One", "command": ("one", "--acp"), "npm": ("one@1.2.3",)}
@@ -216,6 +220,27 @@ def test_a_running_command_ends_with_its_turn() -> None:
     assert "'end_turn'" in judge_stop("end_turn", is_gone=True, seconds=10).evidence
 
 
+def test_what_is_said_meanwhile_must_be_read_in_the_turn() -> None:
+    assert judge_steered("delivered", WORD).verdict == "yes"
+    assert "was queued" in judge_steered("queued", WORD).evidence
+    assert "the turn said 'Done.'" in judge_steered("delivered", "Done.").evidence
+
+
+def test_an_agent_that_is_started_must_ask_the_model_and_the_turn_end_well() -> None:
+    assert judge_subagent("end_turn", is_asked=True, text="").verdict == "yes"
+    assert "'refusal'" in judge_subagent("refusal", is_asked=True, text="").evidence
+    assert "no agent was started" in judge_subagent("end_turn", is_asked=False, text="ok").evidence
+
+
+def test_a_session_goes_on_and_knows_what_was_said() -> None:
+    assert judge_resumed(WORD, knows=True).verdict == "yes"
+    assert "knew nothing" in judge_resumed(WORD, knows=False).evidence
+    assert judge_resumed("?", knows=True).verdict == "no"
+    assert judge_killed(WORD, left=[]).verdict == "yes"
+    assert "still running: agent --acp" in judge_killed(WORD, left=["agent --acp"]).evidence
+    assert judge_killed("?", left=[]).verdict == "no"
+
+
 def test_evidence_is_one_line_of_bounded_length() -> None:
     assert no("a\n b").evidence == "a b"
     assert len(no("x" * 10_000).evidence) == EVIDENCE_LIMIT
@@ -245,9 +270,11 @@ def test_the_table_has_the_notes_of_the_catalogue_also_for_rows_that_were_not_ru
         monkeypatch.setattr(matrix_command, name, tmp_path / place)
     (tmp_path / "list.json").write_text('{"made": "2026-01-01", "agents": []}')
     catalogue = Catalogue(agent=(row(note="It asks nobody."), row(name="two")))
-    matrix_command.write_results(Matrix(agents=[result("one")]), replace(catalogue, agent=(row(),)))
+    before = Matrix()
+    first = Matrix(agents=[result("one")])
+    matrix_command.write_results(before, first, replace(catalogue, agent=(row(),)))
     assert "asks nobody" not in (tmp_path / "table.md").read_text("utf-8")
-    matrix_command.write_results(Matrix(agents=[result("two")]), catalogue)
+    matrix_command.write_results(first, Matrix(agents=[result("two")]), catalogue)
     assert "- One: It asks nobody." in (tmp_path / "table.md").read_text("utf-8")
 
 
@@ -257,6 +284,12 @@ def test_a_program_that_cannot_be_tried_is_named_with_its_reason() -> None:
     page = render_page(Matrix(agents=[result()], untried=list(catalogue.untried[:1])))
     assert f"| `{catalogue.untried[0].package}` | {catalogue.untried[0].reason} |" in page
     assert catalogue.choose(["claude"]).untried == catalogue.untried
+
+
+def test_what_could_not_be_tried_is_named_before_what_was() -> None:
+    failed = replace(result("two"), install=no("no such package"))
+    page = render_page(Matrix(agents=[result(), failed], untried=list(load_catalogue().untried)))
+    assert page.index("| Two | `two@1.2.3` | it cannot be installed") < page.index("## Agents")
 
 
 def test_evidence_is_never_markup() -> None:
@@ -378,95 +411,3 @@ def test_the_hash_is_that_of_the_package_which_was_installed(tmp_path: Path) -> 
 
     assert report("one_two-1.0-py3-none-any.whl") == "ab12"
     assert report("one_two-1.0-cp312-abi3-linux_x86_64.whl") == "", "another wheel on every system"
-
-
-# What the model says.
-
-
-def tool(name: str, required: tuple[str, ...] = (), **properties: Any) -> ToolDefinition:
-    return ToolDefinition(name, "", {"properties": properties, "required": list(required)})
-
-
-def tools(*definitions: ToolDefinition) -> dict[str, ToolDefinition]:
-    return {definition.name: definition for definition in definitions}
-
-
-TEXT = {"type": "string"}
-
-
-def test_a_file_is_written_with_the_tool_for_files_whatever_it_is_called() -> None:
-    write = tool("WriteFile", ("path", "mode"), path=TEXT, content=TEXT, mode={"enum": ["overwrite"]})
-    call = write_call(tools(tool("Bash", command=TEXT), write), "/a", "text")
-    assert call == CallStep("WriteFile", {"path": "/a", "content": "text", "mode": "overwrite"})
-
-
-@pytest.mark.parametrize(
-    "schema", [{"anyOf": [{"type": "number"}, {"type": "null"}]}, {"type": ["string", "null"]}]
-)
-def test_a_parameter_that_is_required_and_may_be_null_is_null(schema: dict[str, Any]) -> None:
-    call = shell_call(tools(tool("run_command", ("command", "timeout"), command=TEXT, timeout=schema)), "ls")
-    assert call == CallStep("run_command", {"command": "ls", "timeout": None})
-
-
-def test_a_file_that_is_written_may_be_new() -> None:
-    flag = {"type": "boolean"}
-    edit = tool("edit_file", ("path", "content", "create"), path=TEXT, content=TEXT, create=flag)
-    call = write_call(tools(edit), "/a", "text")
-    assert call == CallStep("edit_file", {"path": "/a", "content": "text", "create": True})
-
-
-def test_a_tool_of_an_mcp_server_is_known_by_its_own_name() -> None:
-    call = write_call(tools(tool("mcp__acp__Write", file_path=TEXT, content=TEXT)), "/a", "text")
-    assert call == CallStep("mcp__acp__Write", {"file_path": "/a", "content": "text"})
-
-
-def test_without_a_tool_for_files_the_shell_writes() -> None:
-    call = write_call(tools(tool("exec_command", cmd=TEXT, sandbox_permissions=TEXT)), "/a b", "it's")
-    assert call is not None
-    assert call.arguments == {
-        "cmd": "printf %s 'it'\"'\"'s' > '/a b'",
-        "sandbox_permissions": "require_escalated",
-    }
-
-
-def test_a_command_that_is_a_list_of_words_is_given_to_a_shell() -> None:
-    call = shell_call(tools(tool("shell", command={"type": "array"})), "ls")
-    assert call == CallStep("shell", {"command": ["bash", "-lc", "ls"]})
-    assert shell_call(tools(tool("read", path=TEXT)), "ls") is None
-
-
-def request(*messages: dict[str, Any], has_tools: bool = True) -> ModelRequest:
-    schema = {"properties": {"file_path": TEXT, "content": TEXT}}
-    offered = [{"name": "Write", "input_schema": schema}] if has_tools else []
-    return ModelRequest("messages", "/v1/messages", {}, {"messages": list(messages), "tools": offered})
-
-
-def user(text: str) -> dict[str, Any]:
-    return {"role": "user", "content": text}
-
-
-def test_the_last_mark_decides_and_what_follows_its_call_is_done() -> None:
-    asking = [user(mark("say")), user(mark("write", "/a"))]
-    (call,) = answer(request(*asking)).steps
-    assert call == CallStep("Write", {"file_path": "/a", "content": WRITTEN})
-    use = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "Write", "input": {}}]}
-    assert answer(request(*asking, use)).steps == (TextStep(("Done.",)),)
-
-
-def test_a_request_on_the_side_gets_a_word_and_no_call() -> None:
-    assert answer(request(user(mark("write", "/a")), has_tools=False)).steps == (TextStep(("ok",)),)
-    assert answer(request(user(mark("hold", "x")), has_tools=False)).steps == (TextStep(("ok",)),)
-    assert answer(request(user("A title, please."))).steps == (TextStep(("ok",)),)
-
-
-def test_an_agent_with_a_tool_for_the_end_of_its_turn_gets_the_text_as_a_call_of_it() -> None:
-    schema = {"properties": {"result": TEXT, "command": TEXT}, "required": ["result"]}
-    offered = [{"name": "attempt_completion", "input_schema": schema}]
-    body = {"messages": [user(mark("say"))], "tools": offered}
-    (call,) = answer(ModelRequest("messages", "/v1/messages", {}, body)).steps
-    assert call == CallStep("attempt_completion", {"result": f"The word is {WORD}."})
-
-
-def test_a_held_turn_stands_still_and_a_spoken_one_has_the_word() -> None:
-    assert HoldStep("x") in answer(request(user(mark("hold", "x")))).steps
-    assert WORD in str(answer(request(user(mark("say")))).steps)

@@ -12,15 +12,13 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 
-from dragoman import PromptTurn, Session, TurnResult
+from dragoman import Session, TurnResult
 from dragoman.errors import CallFailed, DragomanError, LinkClosed
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
-from dragoman.testing.models import ModelRequest
 from dragoman.testing.pace import patience
 from dragoman.testing.raw_peer import RawPeer
 from dragoman.wire.envelope import JsonObject
@@ -32,12 +30,17 @@ from tests.interop.matrix.effects import (
     judge_cancel,
     judge_command,
     judge_denied,
+    judge_killed,
+    judge_resumed,
+    judge_steered,
     judge_stop,
+    judge_subagent,
     judge_write,
     no,
     yes,
 )
-from tests.interop.matrix.model import WORD, WRITTEN, mark
+from tests.interop.matrix.model import WORD, WRITTEN, is_of_subagent, mark, starter_call
+from tests.interop.matrix.observation import command_line, drain, is_answer, last_tool_frame, mentions
 from tests.interop.matrix.processes import commands_with, kill_marked, marked_processes, wait_until
 from tests.interop.matrix.stage import MatrixStage, StageConnection
 
@@ -48,6 +51,9 @@ ENDING = 10.0
 """Seconds until a cancelled command, or an agent whose connection was closed, must be gone on a quiet
 machine.
 """
+
+STEERING = 2.0
+"""Seconds in which an agent gets a message for its running turn, whether it answers at once or later."""
 
 Trial: TypeAlias = Callable[[StageConnection], Awaitable[Finding]]
 
@@ -62,12 +68,16 @@ class AgentTrial:
         seconds: float,
         on_effect: Callable[[str, Finding], None],
         pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        walled: MatrixStage | None = None,
     ) -> None:
+        """`walled` is a stage with a wall around the program, for the effect that asks for one."""
         self.stage = stage
+        self._walled = walled
         self._seconds = seconds
         self._on_effect = on_effect
         self._pause = pause
         self._session_id = ""
+        self._can_load = self._can_resume = False
 
     async def run(self) -> dict[str, Finding]:
         """Every effect in the order of the table."""
@@ -87,16 +97,24 @@ class AgentTrial:
                     "command": self.command,
                     "cancel": self._cancel,
                     "stop": self._stop,
+                    "steer": self.steer,
                 },
                 settle,
             )
+            settle("subagent", await self.subagent())
             settle("load", await self.load())
+            settle("resume", await self.resume())
             settle("end", await self._end())
             if self.stage.sandbox == "off":  # a wall makes no difference to these
                 settle("hub", await self._guard(self._hub()))
+                settle("kill", await self._guard(self.kill()))
                 settle("v2", await self._guard(self.v2()))
-            else:
-                settle("wall", await self.alone(self._wall))
+            if self._walled is not None:
+                behind = AgentTrial(self._walled, seconds=self._seconds, on_effect=self._on_effect)
+                settle("wall", await behind.alone(behind.wall))
+                kill_marked(self._walled.token)
+            elif self.stage.sandbox != "off":
+                settle("wall", await self.alone(self.wall))
         kill_marked(self.stage.token)
         return {name: findings.get(name, NOT_TRIED) for name in AGENT_EFFECTS}
 
@@ -163,9 +181,70 @@ class AgentTrial:
             return yes()
         return no(f"stop reason {result.stop_reason!r}, text {result.text!r}")
 
+    async def steer(self, connection: StageConnection) -> Finding:
+        """Something is said while the model thinks: the model reads it before the turn is over."""
+        if connection.agent.steering_way == "restart":
+            return NOT_OFFERED
+        session = await connection.new_session()
+        name = secrets.token_hex(4)
+        turn = session.prompt(mark("hold", name))
+        waiting = asyncio.ensure_future(drain(turn))
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self.stage.model.wait_for_hold(name)
+                said = asyncio.ensure_future(turn.steer(mark("say"), otherwise="queue"))
+                # The agent has the message before the model goes on; it may answer only after that.
+                await asyncio.wait([said], timeout=STEERING)
+                self.stage.model.release(name)
+                outcome, result = await said, await waiting
+        finally:
+            self.stage.model.release(name)
+            waiting.cancel()
+        return judge_steered(outcome, result.text)
+
+    async def subagent(self) -> Finding:
+        """The model starts an agent, which says the word; then the turn ends."""
+        self.stage.shows_subagents = True
+        try:
+            return await self.alone(self._subagent)
+        finally:
+            self.stage.shows_subagents = False
+
+    async def _subagent(self, connection: StageConnection) -> Finding:
+        self.stage.permits = True
+        session = await connection.new_session()
+        first = len(self.stage.model.requests)
+        result = await self._turn(session, mark("delegate"))
+        requests = self.stage.model.requests[first:]
+        if not any(starter_call(request.tools) for request in requests):
+            return NOT_OFFERED
+        asked = [request for request in requests if is_of_subagent(request)]
+        return judge_subagent(result.stop_reason, is_asked=bool(asked), text=result.text)
+
+    async def resume(self) -> Finding:
+        """A conversation, the end of its process, and a new one that knows what was said."""
+        if not self._can_resume:
+            return NOT_OFFERED
+        if not self._session_id:
+            finding = await self.alone(self._converse)
+            if finding.verdict != "yes":
+                return finding
+        return await self.alone(self._resume)
+
+    async def _resume(self, connection: StageConnection) -> Finding:
+        session = await connection.load_session(self._session_id, replays=False)
+        first = len(self.stage.model.requests)
+        result = await self._turn(session, mark("say"))
+        told = [request for request in self.stage.model.requests[first:] if request.tools]
+        knows = any(sum("[interop:say]" in m.text for m in request.messages) > 1 for request in told)
+        return judge_resumed(result.text, knows=knows)
+
     async def _converse(self, connection: StageConnection) -> Finding:
         """Two turns: some agents do not keep a session of one prompt."""
-        if "loadSession" not in connection.agent.capabilities:
+        capabilities = connection.agent.capabilities
+        self._can_load = "loadSession" in capabilities
+        self._can_resume = "sessionCapabilities.resume" in capabilities
+        if not (self._can_load or self._can_resume):
             return NOT_OFFERED
         session = await connection.new_session()
         results = [await self._turn(session, mark("say")) for _ in range(2)]
@@ -183,8 +262,14 @@ class AgentTrial:
         """A command that the model wants, with the person's permission."""
         return judge_command(await self._writes(connection, "run", "ran.txt", permits=True))
 
-    async def _wall(self, connection: StageConnection) -> Finding:
-        """A permitted command that writes outside of the folder: whether it does not."""
+    async def wall(self, connection: StageConnection) -> Finding:
+        """Text and a file in its folder; and a permitted command that writes outside of it, and cannot."""
+        text = await self._text(connection)
+        if text.verdict != "yes":
+            return text
+        seen = await self._writes(connection, "write", "walled.txt", permits=True)
+        if not seen.is_written:
+            return judge_write(seen)
         path = self.stage.folder / f"{secrets.token_hex(4)}-outside.txt"
         self.stage.permits = True
         session = await connection.new_session()
@@ -208,13 +293,13 @@ class AgentTrial:
             questions=stage.questions,
             is_written=is_written,
             tools=() if result.tool_calls else tuple(tools),
-            last_frame=_last_tool_frame(stage),
+            last_frame=last_tool_frame(stage),
         )
 
     async def _cancel(self, connection: StageConnection) -> Finding:
         session = await connection.new_session()
         name = secrets.token_hex(4)
-        turn = asyncio.ensure_future(_drain(session.prompt(mark("hold", name))))
+        turn = asyncio.ensure_future(drain(session.prompt(mark("hold", name))))
         try:
             async with asyncio.timeout(self._seconds):
                 await self.stage.model.wait_for_hold(name)
@@ -222,9 +307,7 @@ class AgentTrial:
                 result = await turn
         finally:
             turn.cancel()
-        held = [
-            request for request in self.stage.model.requests if request.tools and _mentions(request, name)
-        ]
+        held = [request for request in self.stage.model.requests if request.tools and mentions(request, name)]
         gone = await wait_until(
             lambda: any(request.outcome == "abandoned" for request in held), seconds=self._ending
         )
@@ -238,7 +321,7 @@ class AgentTrial:
         path.touch()
         word = str(path)
         # Some agents refuse to sleep for long; nobody minds following a file that does not grow.
-        turn = asyncio.ensure_future(_drain(session.prompt(mark("run", f"tail -f {word}"))))
+        turn = asyncio.ensure_future(drain(session.prompt(mark("run", f"tail -f {word}"))))
         try:
             if not await wait_until(lambda: bool(commands_with(word)) or turn.done(), seconds=self._seconds):
                 return no(f"the command did not start; last frame: {self.stage.last_frame()}")
@@ -259,12 +342,16 @@ class AgentTrial:
         conversation = await self.alone(self._converse)
         if conversation.verdict != "yes":
             return conversation
+        if not self._can_load:
+            return NOT_OFFERED
         if self.stage.row.load_after:
             await self._pause(self.stage.row.load_after)
         return await self.alone(self._replay)
 
     async def _replay(self, connection: StageConnection) -> Finding:
-        session = await connection.load_session(self._session_id)
+        return await self._replayed(await connection.load_session(self._session_id))
+
+    async def _replayed(self, session: Session) -> Finding:
         heard: list[str] = []
 
         def listen() -> bool:
@@ -285,7 +372,7 @@ class AgentTrial:
         gone = await wait_until(lambda: not marked_processes(self.stage.token), seconds=self._ending)
         if gone:
             return yes()
-        names = [_command_line(pid) for pid in marked_processes(self.stage.token)]
+        names = [command_line(pid) for pid in marked_processes(self.stage.token)]
         kill_marked(self.stage.token)
         return no(f"still running: {'; '.join(names)}")
 
@@ -300,6 +387,44 @@ class AgentTrial:
                 return text if text.verdict != "yes" else await self._write(connection)
         finally:
             await asyncio.to_thread(hub.stop)
+
+    async def kill(self) -> Finding:
+        """A turn through the hub, `kill -9` in the middle of the next, and the session at the next hub.
+        A host keeps the agent meanwhile: it ends when that hub is stopped.
+        """
+        folder = self.stage.folder / "killed"
+        folder.mkdir()
+        hub = await asyncio.to_thread(HubProcess(folder, config=self.hub_config).start)
+        try:
+            target, name = f"ws://{hub.place}/acp?agent={self.stage.row.name}", secrets.token_hex(4)
+            session_id = await self._leave_at_work(hub, target, name)
+            await asyncio.to_thread(hub.start)
+            async with self._connection(target=target, headers=hub.headers) as connection:
+                session = await connection.load_session(session_id)
+                replay = await self._replayed(session)
+                self.stage.model.release(name)
+                if replay.verdict != "yes":
+                    return replay
+                result = await self._turn(session, mark("say"))
+        finally:
+            await asyncio.to_thread(hub.stop)
+        token = self.stage.token
+        gone = await wait_until(lambda: not marked_processes(token), seconds=self._ending)
+        left = [] if gone else [command_line(pid) for pid in marked_processes(token)]
+        return judge_killed(result.text, left=left)
+
+    async def _leave_at_work(self, hub: HubProcess, target: str, name: str) -> str:
+        """A session with one turn behind it, whose hub is killed in the next; returns its id."""
+        async with self._connection(target=target, headers=hub.headers) as connection:
+            session = await connection.new_session()
+            await self._turn(session, mark("say"))
+            waiting = asyncio.ensure_future(drain(session.prompt(mark("hold", name))))
+            async with asyncio.timeout(self._seconds):
+                await self.stage.model.wait_for_hold(name)
+            await asyncio.to_thread(hub.kill)
+            await asyncio.wait([waiting])
+            waiting.exception()  # that its connection broke is what was wanted
+            return session.id
 
     @property
     def hub_config(self) -> str:
@@ -333,7 +458,7 @@ class AgentTrial:
         frame = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
         async with RawPeer(self.stage.command, cwd=self.stage.work, env=self.stage.env) as peer:
             await peer.send(frame)
-            lines = await peer.read_until(_is_answer, seconds=self._seconds)
+            lines = await peer.read_until(is_answer, seconds=self._seconds)
         result = msgspec.json.decode(lines[-1]).get("result")
         return result if isinstance(result, dict) else {}
 
@@ -345,34 +470,3 @@ class AgentTrial:
     async def _turn(self, session: Session, text: str) -> TurnResult:
         async with asyncio.timeout(self._seconds):
             return await session.prompt(text)
-
-
-async def _drain(turn: PromptTurn) -> TurnResult:
-    return await turn
-
-
-def _mentions(request: ModelRequest, word: str) -> bool:
-    return any(word in message.text for message in request.messages)
-
-
-def _is_answer(line: bytes) -> bool:
-    try:
-        value = msgspec.json.decode(line)
-    except msgspec.DecodeError:
-        return False
-    return isinstance(value, dict) and value.get("id") == 1 and "method" not in value
-
-
-def _last_tool_frame(stage: MatrixStage) -> str:
-    for direction, frame in reversed(stage.frames):
-        if direction == "to_client" and b"tool_call" in frame:
-            return frame.decode(errors="replace").strip()
-    return stage.last_frame()
-
-
-def _command_line(pid: int) -> str:
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return "a process that has ended"
-    return b" ".join(words).decode(errors="replace")[:120]

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tests.interop.matrix.catalogue import UntriedProgram
+from tests.interop.matrix.model import WORD
 
 Verdict: TypeAlias = Literal["yes", "no", "not offered", "not tried"]
 
@@ -28,9 +29,14 @@ AGENT_EFFECTS = {
     "command": "a command is run",
     "cancel": "cancel ends the turn",
     "stop": "cancel ends the process of a running command",
+    "subagent": "an agent that it starts works for it",
+    "steer": "what is said while a turn runs is read in that turn",
     "load": "a stored session is loaded by a new process",
+    "resume": "a new process goes on with a session without telling it again",
     "end": "no process is left behind",
     "hub": "text and a permitted file through the hub",
+    "kill": "`kill -9` of the hub while it works: its session is there at the next hub, and goes on",
+    "wall": "behind the sandbox it answers and writes its file, and nothing outside of its folder",
     "v2": "the same in the second version of the protocol",
 }
 
@@ -91,6 +97,8 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
     agents: list[MatrixRow] = []
     clients: list[MatrixRow] = []
     untried: list[UntriedProgram] = []
+    changes: dict[str, list[str]] = {}
+    """What the last run found otherwise than the one before, by the name of the program."""
 
     def merge(self, newer: Matrix, *, order: list[str]) -> Matrix:
         """This table with the rows of a newer run in place of its own, in this order; others are dropped."""
@@ -99,6 +107,7 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
             agents=_merge_rows(self.agents, newer.agents, order),
             clients=_merge_rows(self.clients, newer.clients, order),
             untried=newer.untried,
+            changes=_changes(self, newer),
         )
 
     def annotate(self, notes: Mapping[str, str], *, untried: Iterable[UntriedProgram]) -> Matrix:
@@ -168,6 +177,35 @@ def judge_stop(stop_reason: str, *, is_gone: bool, seconds: float) -> Finding:
     return yes() if stop_reason == "cancelled" else no(f"ended, with the stop reason {stop_reason!r}")
 
 
+def judge_steered(outcome: str, text: str) -> Finding:
+    """The turn that ran says what it was told meanwhile."""
+    if outcome != "delivered":
+        return no(f"the message was {outcome.replace('_', ' ')}, and not taken into the running turn")
+    return yes() if WORD in text else no(f"it took the message, and the turn said {text!r}")
+
+
+def judge_subagent(stop_reason: str, *, is_asked: bool, text: str) -> Finding:
+    """The model was asked by the agent that was started, and the turn ended well."""
+    if not is_asked:
+        return no(f"no agent was started; the turn said {text!r}")
+    return yes() if stop_reason == "end_turn" else no(f"the turn ended with {stop_reason!r}")
+
+
+def judge_resumed(text: str, *, knows: bool) -> Finding:
+    """The session goes on, and the model is told what was said before."""
+    if WORD not in text:
+        return no(f"the turn after the resume said {text!r}")
+    return yes() if knows else no("the turn after the resume knew nothing of what was said before")
+
+
+def judge_killed(text: str, *, left: Iterable[str]) -> Finding:
+    """The session goes on at the next hub, and what worked for the killed one is gone."""
+    if WORD not in text:
+        return no(f"the turn after the kill said {text!r}")
+    names = "; ".join(left)
+    return no(f"still running: {names}") if names else yes()
+
+
 def _story(seen: TurnWitness) -> str:
     parts = [f"stop reason {seen.stop_reason!r}", f"{seen.questions} questions"]
     if seen.tools:
@@ -175,6 +213,29 @@ def _story(seen: TurnWitness) -> str:
     if seen.last_frame:
         parts.append(f"last frame: {seen.last_frame}")
     return "; ".join(parts)
+
+
+def _changes(older: Matrix, newer: Matrix) -> dict[str, list[str]]:
+    """What differs in rows that were tried anew; what the run before said of the others stays."""
+    before = {row.name: row for row in (*older.agents, *older.clients)}
+    found = {row.name: _differences(before.get(row.name), row) for row in (*newer.agents, *newer.clients)}
+    found = {name: lines for name, lines in found.items() if lines}
+    tried = {row.name for row in (*newer.agents, *newer.clients)}
+    kept = {name: lines for name, lines in older.changes.items() if name not in tried}
+    return {**kept, **found}
+
+
+def _differences(older: MatrixRow | None, newer: MatrixRow) -> list[str]:
+    if older is None:
+        return ["is tried for the first time"]
+    lines = [f"{older.version} became {newer.version}"] if older.version != newer.version else []
+    if older.install.verdict != newer.install.verdict:
+        lines.append(f"installation: {older.install.verdict}, now {newer.install.verdict}")
+    for name, finding in newer.effects.items():
+        verdict = older.effects[name].verdict if name in older.effects else "not tried"
+        if verdict not in ("not tried", finding.verdict):
+            lines.append(f"{name}: {verdict}, now {finding.verdict}")
+    return lines
 
 
 def _merge_rows(older: list[MatrixRow], newer: list[MatrixRow], order: list[str]) -> list[MatrixRow]:

@@ -26,12 +26,14 @@ SHELLS = (
     *("bash", "shell", "execcommand", "runshellcommand", "shellcommand", "executecommand", "runcommand"),
     *("execute", "terminal", "runcommands", "executebash", "runterminalcmd", "localshell"),
 )
+STARTERS = ("agent", "task", "spawnagent", "delegate", "delegatetask", "createsubagent", "subagent")
 FINISHERS = ("attemptcompletion",)
 """Names of tools without their case, hyphens and underscores."""
 
 PATHS = ("file_path", "filePath", "path", "absolute_path", "filename", "file", "target_file")
 CONTENTS = ("content", "contents", "file_text", "text", "new_content")
 RESULTS = ("result",)
+PROMPTS = ("prompt", "message", "goal", "task", "instructions", "query")
 COMMANDS = ("command", "cmd", "script", "commands")
 FIXED: Mapping[str, Json] = {
     "sandbox_permissions": "require_escalated",
@@ -70,6 +72,12 @@ def answer(request: ModelRequest) -> ModelTurn:
     return turn("ok") if call is None else turn(call)
 
 
+def is_of_subagent(request: ModelRequest) -> bool:
+    """Whether an agent asks that another one started with `starter_call`."""
+    marks = [match.group(1) for message in request.messages if (match := _last_mark(message.text))]
+    return marks[-1:] == ["say"]
+
+
 def _last_words(tools: Mapping[str, ToolDefinition], *texts: str) -> ModelTurn:
     """The end of a turn, with the tool that the agent has for it."""
     for tool in _of_kind(tools, FINISHERS):
@@ -101,7 +109,21 @@ def shell_call(tools: Mapping[str, ToolDefinition], command: str) -> CallStep | 
 def _call(step: str, argument: str, tools: Mapping[str, ToolDefinition]) -> CallStep | None:
     if step == "write":
         return write_call(tools, argument, WRITTEN)
+    if step == "delegate":
+        return starter_call(tools)
     return shell_call(tools, argument) if step == "run" else None
+
+
+def starter_call(tools: Mapping[str, ToolDefinition]) -> CallStep | None:
+    """A call that starts an agent, which is to say the word; None if there is no tool for that."""
+    for tool in _of_kind(tools, STARTERS):
+        if name := _first(tool, PROMPTS):
+            given: JsonObject = {name: mark("say")}
+            if _first(tool, ("subagent_type",)) and "enum" not in _schema(tool, "subagent_type"):
+                named = re.search(r"\bgeneral(-purpose)?\b", f"{tool.description} {tool.parameters}")
+                given["subagent_type"] = named.group() if named else "general-purpose"
+            return CallStep(tool.name, _filled(tool, given))
+    return None
 
 
 def _last_mark(text: str) -> re.Match[str] | None:

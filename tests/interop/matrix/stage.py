@@ -68,6 +68,8 @@ class MatrixStage:
         self.questions = 0
         self.frames: deque[tuple[str, bytes]] = deque(maxlen=FRAMES)
         self.stderr: deque[bytes] = deque(maxlen=50)
+        self.shows_subagents = False
+        """Whether our client says that it shows agents that the agent starts."""
         self.programs = programs
         for place in (self.home, self.work):
             place.mkdir(parents=True)
@@ -135,7 +137,7 @@ class MatrixStage:
         seconds: float,
     ) -> AsyncIterator[StageConnection]:
         """The agent, started, or the server at `target`, initialized and logged in."""
-        client = Client("dragoman-interop", version="1")
+        client = Client("dragoman-interop", version="1", subagents=self.shows_subagents)
         client.request_permission(self._decide)
         limits = Limits(spawn_seconds=seconds, handshake_seconds=seconds)
         terminals = TerminalSettings(shell_lines=self.row.shell_lines)
@@ -210,8 +212,9 @@ class StageConnection:
             await session.set_config_option(name, value)
         return session
 
-    async def load_session(self, session_id: str) -> Session:
-        """The stored session of this id."""
+    async def load_session(self, session_id: str, *, replays: bool = True) -> Session:
+        """The stored session of this id, with or without what was said in it."""
         cwd = str(self.stage.work)
         self._workspace.open(session_id, cwd=cwd)
-        return await self.agent.load_session(session_id, cwd=cwd, mcp_servers=self.stage.mcp_servers)
+        bring_back = self.agent.load_session if replays else self.agent.resume_session
+        return await bring_back(session_id, cwd=cwd, mcp_servers=self.stage.mcp_servers)

@@ -37,6 +37,7 @@ make interop                                 # installs and tries everything in 
 make interop ARGS="--only claude --only qwen"
 make interop ARGS="--only codex --keep"      # leaves homes, work folders and frames behind, and says where
 make interop ARGS="--timeout 120 --json"     # seconds for each step; the results as JSON on standard output
+make interop ARGS="--resume"                 # goes on with a run that was stopped, or that had no time left
 ```
 
 `tests/interop/matrix/catalogue.toml` names the programs. `not offered`: the program does not claim it.
@@ -46,15 +47,30 @@ make interop ARGS="--timeout 120 --json"     # seconds for each step; the result
 
 def render_page(matrix: Matrix) -> str:
     """The page for these rows."""
-    parts = [HEAD, f"Dragoman {matrix.dragoman}. {LISTED}\n\n"]
+    parts = [HEAD, f"Dragoman {matrix.dragoman}. {LISTED}\n\n", *_untried(matrix), *_changed(matrix)]
     parts += _section("Agents", matrix.agents, AGENT_EFFECTS)
     if matrix.clients:
         parts += _section("Clients", matrix.clients, CLIENT_EFFECTS)
-    if matrix.untried:
-        parts += ["## Looked at, and not tried\n\n", "| program | package | why |\n|---|---|---|\n"]
-        parts += [f"| {row.title} | `{row.package}` | {row.reason} |\n" for row in matrix.untried]
-        parts.append("\n")
     return "".join([*parts, TAIL])
+
+
+def _untried(matrix: Matrix) -> list[str]:
+    """What could not be tried comes first: a table of successes says less without it."""
+    rows = [row for row in (*matrix.agents, *matrix.clients) if row.install.verdict != "yes"]
+    lines = [f"| {row.title} | `{row.package}` | it cannot be installed; see below |\n" for row in rows]
+    lines += [f"| {row.title} | `{row.package}` | {row.reason} |\n" for row in matrix.untried]
+    head = ["## Looked at, and not tried\n\n", "| program | package | why |\n|---|---|---|\n"]
+    return [*head, *lines, "\n"] if lines else []
+
+
+def _changed(matrix: Matrix) -> list[str]:
+    titles = {row.name: row.title for row in (*matrix.agents, *matrix.clients)}
+    lines = [
+        f"- {titles[name]}: {'; '.join(changes)}\n"
+        for name, changes in matrix.changes.items()
+        if name in titles
+    ]
+    return ["## Since the run before\n\n", *lines, "\n"] if lines else []
 
 
 def render_badge(row: MatrixRow) -> str:

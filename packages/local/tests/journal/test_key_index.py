@@ -4,6 +4,7 @@ missing, and of no use to whoever reads the disk."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sqlite3
@@ -119,7 +120,8 @@ async def test_making_an_index_goes_on_where_it_was_broken_off(
     async with open_(path) as journal:
         with pytest.raises(Exception, match="the machine stops here"):
             await journal.find_key("s", "k99")
-    assert sqlite3.connect(path).execute("select upto, last from unkeyed").fetchall() == [(200, 400)]
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("select upto, last from unkeyed").fetchall() == [(200, 400)]
     async with open_(path) as journal:
         assert await journal.find_key("s", "k99") == KeyEntries(prompt=397, answer=400)
         assert await journal.find_key("s", "k0") == KeyEntries(prompt=1, answer=4)

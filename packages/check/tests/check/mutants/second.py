@@ -127,6 +127,7 @@ def _cancelled(talk: Script) -> None:
         call = {"toolCallId": "call-2", "title": "Mend all", "kind": "edit", "status": "pending"}
         talk.update("slow, call", S, "tool_call_update", **call)
         question = {"sessionId": S, "title": "Mend all?", "options": PERMISSIONS}
+        state(talk, "slow, asking", "requires_action")
         talk.want("slow, question", "session/request_permission", question)
         talk.tell("slow, cancel", "session/cancel", {"sessionId": S})
         talk.settle("slow, question", {"outcome": {"outcome": "cancelled"}})
