@@ -117,10 +117,10 @@ def test_progress_is_told_once_for_each_reason(capsys: pytest.CaptureFixture[str
     progress(ConnectionNotice(kind="back", seconds=3.21))
     progress(ConnectionNotice(kind="lost", seconds=0.1, reason="refused"))
     assert capsys.readouterr().err.splitlines() == [
-        "dragoman connect: no connection (cannot be reached). Next try in 0.1 s",
+        "dragoman connect: no connection (cannot be reached). Trying again, next in 0.1 s",
         "dragoman connect: connected after 1.0 s",
-        "dragoman connect: connection lost (it hung up). Next try in 0.4 s",
-        "dragoman connect: connection lost (refused). Next try in 0.4 s",
+        "dragoman connect: connection lost (it hung up). Trying again, next in 0.4 s",
+        "dragoman connect: connection lost (refused). Trying again, next in 0.4 s",
         "dragoman connect: back after 3.2 s",
-        "dragoman connect: connection lost (refused). Next try in 0.1 s",
+        "dragoman connect: connection lost (refused). Trying again, next in 0.1 s",
     ]

@@ -1,6 +1,6 @@
 """From the file to `HubSettings`: every mistake in it at once, each with its line.
 
-`hub.toml:12: limits.mesage: unknown key, did you mean message? known are …`. What the command line says
+`hub.toml:12: limits.mesage: unknown key, did you mean message?`. What the command line says
 (`overrides`, by dotted names) is read by the same rules and wins. A file that is not there is an empty one,
 unless it was named.
 """
@@ -187,8 +187,7 @@ def _key_text(path: Key) -> str:
 def _unknown(name: str, candidates: Iterable[str]) -> str:
     names = list(candidates)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
-    hint = f", did you mean {near[0]}?" if near else "."
-    return f"unknown key{hint} Choose from {', '.join(names)}"
+    return f"unknown key, did you mean {near[0]}?" if near else f"unknown key. Choose from {', '.join(names)}"
 
 
 def _nest(flat: Mapping[str, object]) -> dict[str, Any]:

@@ -249,11 +249,11 @@ def test_a_boundary_says_its_network_and_its_limits(home: Path, tmp_path: Path) 
     lines = boundary_for(profile, [str(tmp_path)], environ={"HOME": str(home)}).text().splitlines()
     assert "network    a.example" in lines
     assert "network    a loopback of its own; nothing else" in lines
-    assert f"limit      memory {4 << 30} bytes for each process" in lines
+    assert "limit      memory 4G for each process" in lines
     assert "limit      processes 500 for all together" in lines
     lines = plan(home, tmp_path).text().splitlines()
     assert "network    as it is" in lines
-    assert "limit      memory: none, but it is ended first if none is left" in lines
+    assert "limit      memory none; if the machine runs out of it, these processes end first" in lines
 
 
 def test_sockets_of_other_programs_are_hidden_where_the_network_is_filtered(

@@ -84,7 +84,7 @@ class Progress:
         elif notice.reason != self._reason:
             self._reason, self._was_there = notice.reason, notice.kind == "lost"
             what = "connection lost" if self._was_there else "no connection"
-            self._say(f"{what} ({notice.reason}). Next try in {notice.seconds:.1f} s")
+            self._say(f"{what} ({notice.reason}). Trying again, next in {notice.seconds:.1f} s")
 
     def _say(self, text: str) -> None:
         say(f"dragoman connect: {text}", file=sys.stderr, flush=True)

@@ -26,7 +26,7 @@ BASES = ("off", "read-only", "workspace")
 of the session and, if it is an agent, below its own state.
 """
 
-GRAMMAR = "workspace or read-only, with +net:HOST,… and +memory:SIZE and the like behind it, or off"
+GRAMMAR = "workspace, read-only or off. The first two may be followed by +net:HOST,… or +memory:SIZE"
 
 LIMITS = {"processes": "NPROC", "memory": "DATA", "cpu": "CPU", "files": "NOFILE", "file-size": "FSIZE"}
 """What a profile calls a limit, and what the system does."""
@@ -59,11 +59,19 @@ LEVELS = (
 
 _OF_WHAT = {
     "processes": " for all together",
-    "memory": " bytes for each process",
+    "memory": " for each process",
     "cpu": " seconds for each process",
     "files": " open in each process",
-    "file-size": " bytes for each file",
+    "file-size": " for each file",
 }
+
+
+def _amount(name: str, value: int) -> str:
+    """A limit as a profile says it: `256G`."""
+    if name not in ("memory", "file-size"):
+        return str(value)
+    unit = max((unit for unit, size in _UNITS.items() if value % size == 0), key=lambda unit: _UNITS[unit])
+    return f"{value // _UNITS[unit]}{unit}"
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -119,9 +127,13 @@ class Boundary(Struct, frozen=True, kw_only=True):
         lines.append("hidden     /run, devices of the machine, processes outside")
         names = {system: name for name, system in LIMITS.items()}
         limits = {names[name]: value for name, value in self.limits.items() if name in names}
-        lines += [f"limit      {name} {value}{_OF_WHAT[name]}" for name, value in limits.items()]
+        lines += [
+            f"limit      {name} {_amount(name, value)}{_OF_WHAT[name]}" for name, value in limits.items()
+        ]
         lines += (
-            [] if "memory" in limits else ["limit      memory: none, but it is ended first if none is left"]
+            []
+            if "memory" in limits
+            else ["limit      memory none; if the machine runs out of it, these processes end first"]
         )
         return "\n".join([*lines, *self._ways(), *(f"held by    {level}" for level in self.levels)])
 

@@ -61,6 +61,8 @@ async def open_connection(
         raise LinkClosed(f"{url} refused the connection with status {error.response.status_code}") from None
     except InvalidHeader as error:  # its text holds the value, which may be a token
         raise LinkClosed(f"{url} cannot be reached: invalid {error.name} header") from None
+    except ConnectionRefusedError:
+        raise LinkClosed(f"{url} cannot be reached: nothing listens there") from None
     except (OSError, TimeoutError, WebSocketException) as error:
         raise LinkClosed(f"{url} cannot be reached: {str(error) or type(error).__name__}") from None
 
