@@ -79,7 +79,7 @@ dialect = "klingon"
         "hub.toml:6: limits.connections",
         "hub.toml:10: agents.mine.dialect",
     ]
-    assert "did you mean insecure? Choose from listen, journal," in found[1]
+    assert found[1].endswith("did you mean insecure?")
     assert "must be one of auto, v1, " in found[4]
 
 
