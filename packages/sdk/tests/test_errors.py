@@ -98,7 +98,7 @@ def test_a_failed_call_names_its_method_when_it_is_known() -> None:
         (PeerDied("agent", returncode=-9, signal="SIGKILL"), "agent ended with signal SIGKILL"),
         (PeerDied("agent"), "agent ended with no exit status"),
         (PeerDied("agent", stderr="  \n"), "agent ended with no exit status"),
-        (PeerDied("agent", returncode=1, stderr="no key\n\n"), "its last words were:\nno key"),
+        (PeerDied("agent", returncode=1, stderr="no key\n\n"), "its last output was:\nno key"),
     ],
 )
 def test_a_dead_peer_is_reported_with_its_end_and_its_last_words(error: PeerDied, text: str) -> None:

@@ -34,7 +34,7 @@ def test_the_edge_of_v1_changes_nothing() -> None:
 
 
 def test_an_unknown_dialect_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(LocalMistake, match=r"no dialect 'klingon'; there are .*haven-legacy"):
+    with pytest.raises(LocalMistake, match=r"unknown dialect 'klingon'. Choose from .*haven-legacy"):
         make_edge("klingon", "client", EdgeSettings(), Ledger())
 
 

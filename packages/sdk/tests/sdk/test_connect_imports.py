@@ -27,5 +27,5 @@ def test_importing_the_blocking_sides_does_not_import_threads() -> None:
 
 
 def test_an_unknown_dialect_is_refused_before_anything_is_started() -> None:
-    with pytest.raises(LocalMistake, match="there is no dialect 'klingon'"):
+    with pytest.raises(LocalMistake, match="unknown dialect 'klingon'"):
         connect("no-such-program", dialect="klingon")

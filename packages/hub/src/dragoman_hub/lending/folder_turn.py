@@ -74,8 +74,12 @@ class FolderTurn:
         """The look after it."""
         self.remembering: asyncio.Future[Any] | None = None
         """Until the store knows of the turn."""
-        self.root, self.agent, self.params = cwd, "", b""
-        """What the store is to know of it: its folder without links, who works there, its prompt."""
+        self.folders: Sequence[str] = [cwd]
+        """The session's, without links; the store knows it by the first."""
+        self.agent, self.params = "", b""
+        """What the store is to know of it: who works there, its prompt."""
+        self.reminder = ""
+        """What the agent must be told with its prompt: that files were put back since its last turn."""
         self.number: int | None = None
         """Its number in the store."""
         self.timer: asyncio.TimerHandle | None = None

@@ -148,14 +148,13 @@ class TurnChanges:
         base, look = self._base(turn.cwd), self._ask_for_look(turn)
         look.start.file_count = max(look.start.file_count, 0 if base is None else base.file_count)
         assert self._owner is not None
-        note = "" if turn.far_side is not None else await self._recorder.rewind_note(session_id, folders)
-        turn.root, turn.agent, turn.params = (folders or [turn.cwd])[0], agent, params
+        turn.folders, turn.agent, turn.params = folders or [turn.cwd], agent, params
         turn.opening = self._owner.start(self._open(turn, last, look))
         await _wait_before_prompt(turn.opening, look.start)
         await self._recorder.begin(turn)
         look.start.begin()
         self._make_room()
-        return note
+        return turn.reminder
 
     async def _open(self, turn: FolderTurn, last: FolderTurn | None, look: SharedLook) -> None:
         try:
@@ -227,7 +226,7 @@ class TurnChanges:
     def forget_ended(self, folders: Set[str]) -> None:
         """Files of these folders were put back: what turns that have ended did to them is no change now."""
         for turn in [turn for turn in self._turns.values() if not turn.is_running]:
-            if not folders.isdisjoint({turn.cwd, turn.root}):
+            if not folders.isdisjoint({turn.cwd, turn.folders[0]}):
                 self.forget(turn.session)
 
     async def looks_done(self, cwd: str, folders: Sequence[str]) -> None:

@@ -77,16 +77,6 @@ class TurnRecorder:
             except (DragomanError, OSError) as error:
                 log.warning("a turn in %s is not remembered: %s", turn.folder, error)
 
-    async def rewind_note(self, session_id: str, folders: Sequence[str]) -> str:
-        """What an agent is told with its next prompt: files that were put back since its last turn."""
-        if self.store is None:
-            return ""
-        try:
-            return await asyncio.to_thread(rewind_note, self.store, session_id, folders)
-        except (DragomanError, OSError) as error:
-            log.warning("can't tell whether files were put back in %s: %s", ", ".join(folders), error)
-            return ""
-
     def _write(self, turn: FolderTurn, work: Callable[[], None]) -> asyncio.Future[Any]:
         """Done when this is in the store, or cannot be: its result is why."""
         loop = asyncio.get_running_loop()
@@ -123,9 +113,10 @@ class TurnRecorder:
 
 
 def _begin(store: TreeStore, turn: FolderTurn, look: FolderLook | None) -> None:
+    turn.reminder = rewind_note(store, turn.session, turn.folders)
     turn.number = store.begin_turn(
         turn.session,
-        [turn.root],
+        turn.folders[:1],
         stream=turn.session,
         agent=turn.agent,
         prompt=_prompt_text(turn.params),
