@@ -1,4 +1,4 @@
-"""What `connect` gives to code without `await`: an agent for the length of a `with`.
+"""The conversation that blocking `connect` opens: an agent that is yours until the `with` ends.
 
 The conversation runs in an event loop, which has a thread of its own. Whoever calls something waits for the
 loop. Leaving the `with` ends the conversation, the loop and its thread.

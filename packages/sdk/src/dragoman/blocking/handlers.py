@@ -1,4 +1,4 @@
-"""Handlers that never hold up the loop, whatever their shape.
+"""Runs handlers so that they never block the event loop: coroutines on it, plain functions in threads.
 
 A plain function is called in a thread of the program, and gets the faces that need no `await`; a coroutine
 function runs in the loop. Notifications of one session are handled one by one, in the order of their arrival.

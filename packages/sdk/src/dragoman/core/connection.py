@@ -1,4 +1,4 @@
-"""Ids, calls and incoming requests: what one side of a conversation owes and is owed.
+"""The pure rules of one side of a JSON-RPC connection: ids, our open calls, and the peer's open requests.
 
 Ids live here and nowhere else. `receive` turns an envelope into one event and never raises; what the events
 lead to is the runtime's business. An answer is given once: answering a settled request yields nothing to

@@ -1,4 +1,4 @@
-"""Nothing but `initialize` before `initialize`, and which version it agrees on.
+"""Allows only `initialize` at first, and records the protocol version that both sides agree on.
 
 Specification: https://agentclientprotocol.com/protocol/v1/initialization
 

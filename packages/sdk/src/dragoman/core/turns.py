@@ -1,5 +1,5 @@
-"""The turn as a machine: at most one runs in a session, and a cancel belongs to the turns that were asked
-for before it.
+"""State machine of turns: a session runs one turn at a time, and a cancel affects only the turns requested
+before it.
 
     asked ──▶ running ──▶ over          cancel marks what is running or waiting at that moment,
       └──▶ waiting ──▶ running          and nothing that is asked for later

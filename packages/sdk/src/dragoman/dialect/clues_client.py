@@ -1,4 +1,4 @@
-"""What tells the dialect of a client: its first requests.
+"""Recognises a client's dialect by its first requests.
 
 A client of koog speaks plain v1, and one of haven-legacy says the same as one of haven; both differ only in
 what they expect to hear. They cannot be told, only be named; but whoever begins exactly as koog's guide does

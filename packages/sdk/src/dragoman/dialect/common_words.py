@@ -1,4 +1,4 @@
-"""What is said while the dialect of a peer is open, in words that every dialect in question understands.
+"""Messages to a peer whose dialect is still unknown, written so that every possible dialect understands them.
 
 An agent's words become valid v1 without a decision: blocks and capabilities that v1 calls otherwise, codes of
 errors that mean something else there. A client's first answer holds the words of every dialect that the

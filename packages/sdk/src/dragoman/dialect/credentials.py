@@ -1,4 +1,4 @@
-"""Credentials of a login on their way through an interpreter.
+"""Carries a login's credentials through an interpreter.
 
 Version 1 has no place for them in `authenticate`. Between two edges they travel in its `_meta`, and only to
 an agent that has said in its answer to `initialize` that it takes them there: an edge says it for an agent

@@ -1,4 +1,4 @@
-"""Who waits for which answer: to translate an answer one must know what was asked.
+"""Remembers every request until its answer comes: an answer can only be translated if the request is known.
 
 An edge keeps one `PendingRequests` for each direction in which it cares for answers. Its own requests, which
 nobody but the edge knows of, have ids of its own; their answers end here.

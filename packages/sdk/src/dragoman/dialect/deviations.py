@@ -1,4 +1,4 @@
-"""Where a frame of a recording is not v1, and what its author should write instead.
+"""Finds where a recorded frame differs from v1, and tells its author what to write instead.
 
 First the words that known dialects use in place of v1's, with the right one for each; where there is none of
 those, what the published schema says. Places and names only, never values: a recording holds prompts and

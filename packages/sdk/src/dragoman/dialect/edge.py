@@ -1,4 +1,4 @@
-"""One edge of an interpreter: a peer that speaks a dialect on its outer side, canonical v1 on its inner side.
+"""One edge of an interpreter: it speaks a peer's dialect on the outside and canonical v1 on the inside.
 
 For each dialect there are two edges: one whose peer is a client, one whose peer is an agent. An edge is pure:
 a message in, any number out, each with where it goes. It has no clock and does no IO; what it remembers is in

@@ -1,4 +1,4 @@
-"""Evidence for dialects, weighed.
+"""Weighs the evidence that a peer speaks a certain dialect.
 
 A clue speaks for a dialect with a weight: two or more for words that nobody else uses, one for words that
 several use. A verdict takes a weight of two and a lead of two, so no single ambiguous word ever decides. What

@@ -1,4 +1,4 @@
-"""A recording read as evidence: what each side speaks, where it strays from v1, and how to mend that.
+"""Analyses a recording: which dialect each side speaks, where it differs from v1, and how to fix that.
 
 Pure: frames in, with who said each; an explanation out. It listens only, so unlike an edge it may look at the
 whole recording before it says what it thinks.

@@ -1,4 +1,4 @@
-"""What an interpreter could not carry, or had to repair: each kind of thing once, how often and where.
+"""The ledger of an interpreter: each kind of lost or repaired content, with a count and the places.
 
 A loss is something that one side said and the other side did not get in any form it can use. A repair is
 something that arrived in a form of our making: a default filled in, a meaning chosen by a rule.

@@ -1,4 +1,4 @@
-"""A frame as a translator sees it: its envelope, and everything inside as plain JSON values.
+"""A frame as a translator reads it: its envelope, with all contents as plain JSON values.
 
 Plain values, not the typed messages of `schema`: a dialect is exactly what those types cannot hold. Nobody
 changes a message that was given to them; who wants another one makes another one, so that a message that

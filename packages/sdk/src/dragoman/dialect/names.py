@@ -1,4 +1,4 @@
-"""All dialects by name, and the edges that speak them. A dialect is imported when it is spoken."""
+"""All dialects by name, and the edges that speak them. A dialect's code is imported on first use."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The untouched original of what had to be converted, carried along in `_meta` so that nothing needs guessing
-on the way back.
+"""Keeps the unchanged original of converted content in `_meta`, so that the way back needs no guess.
 
 On the way back the original is used only if it still means what stands beside it: whoever changed the message
 in between is believed, not the original. Secrets never travel in it: values under names that hold them are

@@ -1,4 +1,4 @@
-"""Answers to requests for permission that an edge has to give itself, in every dialect.
+"""Answers to permission requests that an edge has to give itself, for all dialects.
 
 An edge stands in one of two places (`Settings.answers_for_peer`). Where its client is the only one, as behind
 `dragoman translate`, somebody has to answer for a client that has left, that chooses nothing which was

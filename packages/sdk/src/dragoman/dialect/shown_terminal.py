@@ -1,4 +1,4 @@
-"""A terminal that the agent runs itself, as text for v1.
+"""Shows a terminal that the agent runs itself to a v1 client, as text.
 
 In v1 a terminal belongs to the client, so a client can show an agent's own only as text. This collects what
 the agent says about it; `text` is all of that, for the tool call that shows it. It also says when it has

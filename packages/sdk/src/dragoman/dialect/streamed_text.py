@@ -1,4 +1,4 @@
-"""What a turn has streamed so far, to recognise a final answer that repeats it.
+"""Remembers the text that a turn has streamed, to recognise a final answer that repeats it.
 
 Some dialects let the answer to a prompt carry content. Content that was streamed must not be shown again, and
 content that was not must be shown. It was streamed if a run of chunks says exactly the same: all of them, the

@@ -1,5 +1,5 @@
-"""An edge that took over in the middle of a conversation, while requests were open that it would have sent
-under other ids than those under which they went.
+"""An edge that takes over in the middle of a conversation: it maps the ids of open requests, which the edge
+before it has sent under other ids.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Blocks of frames through the edges of one side: what one says in its dialect, the other hears in v1.
+"""Sends blocks of frames through all edges of one side, from the peer's dialect to v1 and back.
 
     translator = Translator([KoogAgent(settings, ledger)], ledger)
     passed = translator.from_peer(block)     # passed.inside goes on, passed.peer goes back

@@ -1,4 +1,4 @@
-"""The form that a peer is told things in: what differs between the two dialects, and nothing else.
+"""The message form that a peer expects: all differences between the two ACPex dialects are here.
 
 `Overview` and `Wire` fill it in. A form remembers nothing, so that any of its steps can be tried: an original
 is kept in `_meta` exactly where our own way back would say something else.

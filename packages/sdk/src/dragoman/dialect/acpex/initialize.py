@@ -1,5 +1,5 @@
-"""`initialize`, read from either form into v1: capabilities as objects of booleans under names of their own,
-the agent's name in `meta`, logins as `authenticationMethods`.
+"""Reads `initialize` of either ACPex form into v1. Capabilities are objects of booleans under ACPex's own
+names, the agent's name is in `meta`, and logins are in `authenticationMethods`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""What both edges of these dialects share: reading frames as ACPex writes them, and answering for a peer that
-is gone.
+"""Code that both ACPex edges share: reading ACPex frames, and answering requests for a peer that is gone.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Tool calls as the overview has them, both ways: an announcement in the manner of OpenAI's functions, with
-the arguments as JSON in a string, and one result.
+"""Translates tool calls of the ACPex overview, both ways: there an announcement looks like an OpenAI function
+call, with the arguments as JSON in a string, and one result follows.
 
 v1 tells the life of a call in many small updates; the overview has only the call and its output. So what a
 call has shown so far is remembered, and said once when it ends.

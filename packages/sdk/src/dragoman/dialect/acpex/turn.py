@@ -1,4 +1,5 @@
-"""How a turn ends: `done` where v1 says `end_turn`, an `error` that is no error, and words in the answer.
+"""Translates the end of a turn: `done` means v1's `end_turn`, an `error` may mean no failure, and the answer
+may hold text.
 
 The overview's agents may put content into their final answer. v1 has no place for it: what was not streamed
 before is said before the answer, what was is a repetition and kept in `_meta`.

@@ -1,5 +1,5 @@
-"""Updates as the schemas of ACPex write them, both ways: `type` says the kind, the members stand beside it,
-and `sessionUpdate`, which says the kind in v1, is an identifier of the update.
+"""Translates updates of the ACPex schemas, both ways: `type` names the kind, the fields are beside it, and
+`sessionUpdate`, which names the kind in v1, is an identifier of the update.
 
 Its types leave the items of lists open. Their examples are followed: content blocks without v1's wrapper in
 tool calls, plan entries with `id` and `description`, `running` for a call that runs.

@@ -1,4 +1,4 @@
-"""What a session reports, read from any form that a program written with ACPex uses, into v1.
+"""Reads session updates into v1, in any form that a program written with ACPex sends.
 
 There are three: `kind` with everything under `content`, which the overview teaches; `type` with the members
 beside it and an id under `sessionUpdate`, which the schemas write; and v1 itself. They are told apart by

@@ -1,6 +1,5 @@
-"""The form of the code: the schemas of ACPex write v1 for the most part. What is left of the dialect: updates
-with `type` and an id (`typed_updates`), `done` at the end of a turn, the agent's name in `_meta`, no
-`clientInfo`.
+"""The form that the ACPex code sends, which is mostly v1. The differences: updates with `type` and an id
+(`typed_updates`), `done` at the end of a turn, the agent's name in `_meta`, no `clientInfo`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the ledger may say about crow: each kind of loss or repair, in fixed words. The dialect's page in the
+"""The kinds of loss and repair that the ledger may record for crow, in fixed words. The dialect's page in the
 documentation lists exactly these.
 """
 

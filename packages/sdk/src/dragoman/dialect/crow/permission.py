@@ -1,4 +1,4 @@
-"""Questions for permission and the answers to them, both ways.
+"""Translates permission requests and their answers, both ways.
 
 In crow a question is an update `permission_request`, and its document says no more about the answer than its
 name, `permission_response`. Our form of it:

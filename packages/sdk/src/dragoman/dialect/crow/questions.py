@@ -1,4 +1,4 @@
-"""Questions that are open, on either side of crow.
+"""Tracks the unanswered requests on both sides of crow.
 
 A crow client names the tool call in its answer and nothing else, so each question that it is asked has an id
 of its own: an answer that comes twice, or late, fits no other question. A crow agent that asks twice about a

@@ -1,4 +1,4 @@
-"""Consent: what counts as an answer to a permission request.
+"""Decides which messages count as the answer to a permission request.
 
 Only a choice among the options that were offered, in the one form that both the reference and v1 give it, is
 consent. Everything else is none.

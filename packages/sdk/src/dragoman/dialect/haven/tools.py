@@ -1,4 +1,4 @@
-"""Tool calls: `id` and `name` here, an id and a title in v1; four kinds here, ten there.
+"""Translates tool calls: haven has `id`, `name` and four kinds; v1 has an id, a title and ten kinds.
 
 `file` says less than any kind of v1. It is read as an edit as soon as a diff shows it; before that nobody can
 tell whether it reads or writes, so it is `other`, which people are asked about. What was said stands in

@@ -1,4 +1,4 @@
-"""Whole messages: an update with a role and a list of blocks here, a chunk for each block in v1.
+"""Translates whole messages: koog sends a role and a list of blocks, v1 sends a chunk for each block.
 
 Each chunk says in `_meta` which part of which message it is, so that a message can be said whole again. It is
 made of the chunks as they arrive, not of a copy: whoever changed one in between is believed.

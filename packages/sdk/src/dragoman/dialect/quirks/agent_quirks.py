@@ -1,4 +1,4 @@
-"""Known deviations of real agents from v1, repaired where they come from: one class each."""
+"""Known deviations of real agents from v1, with one class that repairs each."""
 
 from __future__ import annotations
 

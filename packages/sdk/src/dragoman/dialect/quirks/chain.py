@@ -1,4 +1,4 @@
-"""Several quirks of one peer as one edge: what one gives out is taken by the next."""
+"""Joins several quirks of one peer into one edge: each quirk reads the output of the one before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A quirk: one known deviation of one real agent or client, repaired at the edge nearest to it.
+"""A quirk: repairs one known deviation of one real agent or client, at the edge next to it.
 
 A quirk is an edge that speaks v1 on both sides. It is switched on by the name under which its peer introduces
 itself, and by nothing else: what one program does wrong may be what another one means.

@@ -1,4 +1,4 @@
-"""Chunks and messages of this dialect, content blocks and updates of v1. Both directions stand together.
+"""Translates chunks and messages of this dialect to v1's content blocks and updates, and back.
 
 {"type": "text", "chunk": "…"}    ↔    {"type": "text", "text": "…"}
 """

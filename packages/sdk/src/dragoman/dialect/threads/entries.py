@@ -1,4 +1,4 @@
-"""The entries of a thread, gathered from the updates of a session: messages, and files that were read.
+"""Builds a thread's entries from a session's updates: messages, and files that were read.
 
 What is kept has a bound; the oldest entries go first. A chunk that was said stays a chunk. Chunks belong to
 one message while their role and their message id stay the same and nothing else was entered in between.

@@ -1,4 +1,4 @@
-"""What all edges of this dialect share: its envelope, its ids, and who waits for which answer.
+"""Code that all edges of this dialect share: its envelope, its ids, and the open requests.
 
 On this wire a message has no `jsonrpc`, ids are integers, `params` is always there and may be null, an error
 is a code and a message. There are no notifications. Whatever an edge asks, of either side, it asks under an

@@ -1,4 +1,4 @@
-"""Reading files, whoever asks: an agent that speaks v1 at a threads client, or a threads agent in v1.
+"""Translates file reads, from a v1 agent to a threads client and from a threads agent to a v1 client.
 
 For a threads agent the v1 client is asked if it has said that it lends such things; otherwise the host is,
 which reads below the folders of the session and nowhere else.

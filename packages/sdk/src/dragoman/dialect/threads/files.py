@@ -1,4 +1,4 @@
-"""What an agent reads: text, bytes, whether something is there, what matches. Both directions together.
+"""Translates an agent's file requests both ways: text, bytes, whether a file exists, and which files match.
 
     readTextFile     ↔  fs/read_text_file          its lines count from 0 here, from 1 in v1
     readBinaryFile   ↔  _dragoman/fs/read_range

@@ -1,4 +1,4 @@
-"""A client that never introduces itself: the edge initializes the agent for it, before anything else.
+"""Initializes the agent first, in the name of a client that never sends `initialize`.
 
 What the client asks meanwhile is held, within bounds, and goes on in its order. If the agent cannot be
 initialized, everything that was held is answered with why, and the next request tries again.

@@ -1,4 +1,4 @@
-"""Every kind of thing that this dialect loses or repairs, in the ledger's words.
+"""The kinds of loss and repair that this dialect may record in the ledger.
 
 They stand together so that tests/dialect/LOSSES.md can be held against them: it lists these and no others.
 """

@@ -1,4 +1,4 @@
-"""Threads and sessions in lists: `ThreadMetadata` here, `SessionInfo` in v1. Both directions together.
+"""Translates lists of threads and sessions both ways: `ThreadMetadata` here, `SessionInfo` in v1.
 
 The dialect demands a title and a time of every thread. What a session does not say of itself is known from
 what has passed: `ThreadFacts` remembers its first message, when it was first seen and when it last changed.

@@ -1,4 +1,4 @@
-"""Turns of a v1 client with a threads agent: one at a time in each thread.
+"""Runs turns of a v1 client at a threads agent: one at a time in each thread.
 
 The dialect has no cancel. A turn that is cancelled is over for the client at once; the agent goes on without
 knowing, what it still says is left out, and the next turn waits until it is done.

@@ -1,4 +1,4 @@
-"""Versions of files: an unsigned integer of 64 bits in this dialect, a token of characters in our workspace.
+"""Versions of files: 64-bit unsigned integers in this dialect, tokens of characters in our workspace.
 
 A number that came over this wire is its own token, so it comes back as it was. A token that is no number
 becomes one by a hash: the same for the same, and cut to 63 bits for readers whose integers have a sign. A

@@ -1,4 +1,4 @@
-"""Answers of a v2 agent in v1: results by what was asked, and errors."""
+"""Translates a v2 agent's answers into v1: results, by the method of the request, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool calls and terminals of a session: v2's upserts as v1's `tool_call` and `tool_call_update`.
+"""Tool calls and terminals of a session: v2's upserts as v1's `tool_call` and `tool_call_update`.
 
 The first that is heard of a call announces it. What v1 wants whole and v2 says in pieces (content that grows,
 output of a terminal, `_meta`) is kept here and said whole.

@@ -1,4 +1,4 @@
-"""The first exchange between a v1 client and a v2 agent: what each can do, in the words of the other.
+"""The handshake between a v1 client and a v2 agent, with the capabilities of each translated for the other.
 
 Our offer carries the members of both versions: an agent of v1 reads its own, answers 1, and is left alone.
 """

@@ -1,4 +1,4 @@
-"""How sessions of a v2 agent are opened, with the client's files and terminals lent to them where possible.
+"""Opens sessions of a v2 agent, and lends it the client's files and terminals where possible.
 
 A session that is to have them waits for the host's word; everybody else goes on meanwhile.
 """

@@ -1,4 +1,4 @@
-"""How prompts of a v1 client become turns of a v2 agent, and how its state ends them.
+"""Turns prompts of a v1 client into turns of a v2 agent, and ends them when the agent's state says so.
 
 The agent tells of the prompt itself as a message of the user, which a v1 client has shown already. Which
 message that is, the acknowledgement says; it may come after the message. So from the first message of the

@@ -1,4 +1,4 @@
-"""The book of what a v1 client asked a v2 agent: under which id the agent knows it, and what was asked."""
+"""Records a v1 client's open requests to a v2 agent: the id that the agent knows, and the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One session of a v2 agent, as a v1 client is told of it: each update in, any number of v1 updates out.
+"""One session of a v2 agent, for a v1 client: each v2 update becomes any number of v1 updates.
 
 It knows what was said before; whose turn it is, `agent_turns` knows.
 """

@@ -1,4 +1,4 @@
-"""Making and opening sessions: requests of a v1 client for a v2 agent, and what the agent answers."""
+"""Creates and opens sessions: translates the v1 client's requests, and the v2 agent's answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A v1 client's files and terminals, lent to a v2 agent as the tools of one more MCP server.
+"""Lends a v1 client's files and terminals to a v2 agent, as tools of an additional MCP server.
 
 v2 agents do not ask for files and commands. They start MCP servers, though, and whoever runs the interpreter
 can be one. This knows whom to ask for the server and which request of it is which; what takes IO is the

@@ -1,4 +1,4 @@
-"""The turns of one session: v1's prompt stays open until v2's session says that it is idle.
+"""The turns of one session: v1's prompt stays open until the v2 session reports that it is idle.
 
 In v2 the answer to a prompt only acknowledges it, and names the message that the prompt became. One prompt at
 a time goes to the agent; v2's state speaks of the session as a whole, so two at once could not be told apart.

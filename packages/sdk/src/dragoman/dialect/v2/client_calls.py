@@ -1,4 +1,4 @@
-"""What a v2 client asks of its agent, in v1, and the answers in v2: everything but prompts."""
+"""Translates a v2 client's requests into v1 and the answers into v2, except prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session lets the user choose: v1's config options and modes, as the one list that v2 has.
+"""The settings of a session: v1's config options and modes become v2's single list.
 
 v2 always tells the whole list, so the list is kept here as the client has seen it last.
 """

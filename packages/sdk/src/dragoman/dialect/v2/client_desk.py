@@ -1,4 +1,4 @@
-"""What the parts of the edge at a v2 client share: the sessions, the open requests, what the agent can do."""
+"""State that the parts of the v2 client's edge share: sessions, open requests, the agent's capabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Introductions between a v2 client and a v1 agent, both ways.
+"""Translates the handshake between a v2 client and a v1 agent, both ways.
 
 The agent is told what every v2 client can do, and that this one lends neither files nor terminals. The client
 is told of sessions whatever the agent offers: what v2 takes for granted and the agent lacks is made up for.

@@ -1,4 +1,4 @@
-"""Sessions that a v2 client resumes and closes at a v1 agent, which may know neither."""
+"""Resumes and closes sessions for a v2 client, even if the v1 agent supports neither."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts of a v2 client at a v1 agent, which takes one at a time: a second one waits, unacknowledged."""
+"""Prompts of a v2 client to a v1 agent, which takes one at a time: a second prompt waits, unacknowledged."""
 
 from __future__ import annotations
 

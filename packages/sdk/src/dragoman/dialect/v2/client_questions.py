@@ -1,4 +1,4 @@
-"""What the agent asks of a v2 client: permissions, forms, and what only extensions know.
+"""Translates requests of a v1 agent to a v2 client: permissions, forms, and extension methods.
 
 A permission is given by the client alone, and only by naming an option that was offered, in answer to a
 question that is still open. Whatever else it says is no, or no answer where other clients are asked the same

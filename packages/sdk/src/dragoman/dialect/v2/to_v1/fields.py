@@ -1,4 +1,4 @@
-"""Values of v2 in v1: what an agent of v2 tells a client of v1, and what a client of v2 asks an agent of v1.
+"""Translates v2 values into v1: from a v2 agent to a v1 client, and from a v2 client to a v1 agent.
 
 Pure functions of plain values. What v1 cannot hold is told to a `Teller`, which an edge is.
 

@@ -1,4 +1,4 @@
-"""Asking for permission: v2's question in v1, and which answers of v1 are answers to it.
+"""Translates permission requests of v2 into v1, and recognises which v1 answers belong to them.
 
 v2 asks with a title about a subject; v1 asks about a tool call. Nothing here decides anything: a question
 that v1 cannot ask is not asked, and what is not one of the options offered is no consent.

@@ -1,4 +1,5 @@
-"""Plans of v2 in v1. v1 has one plan without a name; clients that say so know v2's kinds of plans too."""
+"""Translates v2 plans into v1, which has one plan without a name. Clients that announce it get v2's kinds of
+plans as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Config options, and session modes as one of them: v2 has no modes."""
+"""Translates config options into v2, with session modes as one of them: v2 has no modes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Content blocks: the same in both versions but for tighter bounds, and an open end: a type that v1 does not
-have is v2's business, and passes as it is.
+"""Translates content blocks into v2: they are the same except for tighter bounds. v2 leaves the list of types
+open, so a type that v1 does not have passes unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A change to a file: in v1 its text before and after, in v2 what was done to which path, and a patch.
+"""Translates a file change: v1 has the text before and after, v2 has the operation on each path and a patch.
 
 The patch is computed here, in Git's format with v2's rules for paths: absolute, without `a/` and `b/`,
 `/dev/null` for a side that is not there, unusual names quoted as Git quotes them. A deletion cannot be told

@@ -1,4 +1,4 @@
-"""What a v2 peer said and v1 could not hold, taken back out of `_meta` for a v2 peer at the other end.
+"""Restores from `_meta` the v2 content that v1 could not hold, for a v2 peer at the other end.
 
 An original is used only if it still means what stands beside it, and if it is v2: a v1 peer may write into
 `_meta` what it likes. Whatever comes of it, nobody but us reads these members, so they end here.

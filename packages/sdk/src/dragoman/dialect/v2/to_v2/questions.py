@@ -1,4 +1,4 @@
-"""What an agent asks the user: permission, and forms to fill in."""
+"""Translates an agent's questions to the user: permission requests, and forms."""
 
 from __future__ import annotations
 

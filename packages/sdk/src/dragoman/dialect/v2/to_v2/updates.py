@@ -1,5 +1,5 @@
-"""Updates that need no memory: plans, commands, titles, usage, notices, compaction. A kind that v1 does not
-have passes as it is: v2 leaves the list of kinds open.
+"""Translates updates that need no state: plans, commands, titles, usage, notices, compaction. A kind that v1
+does not have passes unchanged: v2 leaves the list of kinds open.
 """
 
 from __future__ import annotations
