@@ -1,4 +1,4 @@
-"""Bytes that are held between two parts, counted and bounded: for one session, for its agent, and for all.
+"""Counts and limits the bytes that are buffered between two parts: for one session, its agent, and in total.
 
 A `ByteBudget` has a limit and may have a parent; what is held in it is held in all its ancestors too. Work
 that can wait asks with `take` and begins when it fits: first come, first served, but a holder that is at its

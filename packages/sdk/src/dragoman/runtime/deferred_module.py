@@ -1,4 +1,4 @@
-"""A module that is imported when something of it is first used.
+"""A stand-in for a module, which imports it when its first attribute is used.
 
 asyncio takes longer to import than everything else that a program imports of the SDK. What is needed before
 anything runs names asyncio in few places, most of them an `except` clause:

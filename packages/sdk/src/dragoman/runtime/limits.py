@@ -1,4 +1,4 @@
-"""The bounds of a link, each with its reason."""
+"""The limits of a link, each with its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds what holds up an event loop: callbacks that compute, or wait for the system, longer than they may.
+"""Finds callbacks that block the event loop longer than allowed, by computing or by waiting for the system.
 
     with LoopWatch(log_slow_callback):
         asyncio.run(main())

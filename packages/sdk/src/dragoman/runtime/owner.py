@@ -1,4 +1,4 @@
-"""Owns tasks: whoever is started here ends when the owner ends, and not later.
+"""Owns tasks: a task that was started here ends with its owner, never later.
 
 A `TaskGroup` would do the same inside one `async with`; a conversation starts tasks from callbacks of the
 event loop, which have no such block around them.

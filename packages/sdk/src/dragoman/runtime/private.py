@@ -1,4 +1,4 @@
-"""Private parts of asyncio that we use, in one place, each with the public way that is taken without it.
+"""All private parts of asyncio that we use, each with the public alternative that works without it.
 
 - `Future._callbacks` (CPython 3.11 to 3.14): `wake_all` runs the only waiter of a future at once. Without it
   `set_result` alone is called, and the loop wakes each waiter with a handle of its own.

@@ -1,4 +1,4 @@
-"""Two transports joined: what one side says, the other side hears, byte for byte.
+"""Joins two transports: passes the frames of each side to the other, byte for byte.
 
 What it promises:
 - Frames pass in whole blocks, in order, unchanged and undecoded; a watcher gets a glance at each envelope.

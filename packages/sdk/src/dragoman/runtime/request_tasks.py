@@ -1,4 +1,4 @@
-"""The peer's requests while they are worked on.
+"""Tracks the peer's requests while their handlers run.
 
 Requests do not wait for each other: most end in their first step, the others each have a task (see
 `stepper`). Exactly one answer leaves for each, whoever gives it: the handler, a cancel, or the end of the

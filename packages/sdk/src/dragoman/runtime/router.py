@@ -1,4 +1,4 @@
-"""Who gives meaning to what a link receives."""
+"""The interface of a router, which handles the messages that a link receives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short ways of a link: blocks of nothing but answers, or of nothing but requests.
+"""Fast paths of a link, for blocks that hold only answers or only requests.
 
 Who has a thousand calls open, or is asked a thousand times, gets them in long runs, and most of the cost of
 such a message is the steps between its parts. Here a run is read by one call and has no events. Whatever is

@@ -1,4 +1,4 @@
-"""Notification handlers that wait: one lane per session, in arrival order, and answers behind them.
+"""Queues of notification handlers: one per session, in arrival order. Answers wait for earlier ones.
 
 Most notifications are handled on the spot and never come here. A handler that is a coroutine runs in the
 worker of its lane; what arrives for the same lane meanwhile queues behind it. An answer is delivered after

@@ -1,4 +1,4 @@
-"""A queue that costs little while it is empty: each of thousands of sessions has several."""
+"""A queue that costs little memory while it is empty: each of thousands of sessions has several."""
 
 from __future__ import annotations
 

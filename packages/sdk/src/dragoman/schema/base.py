@@ -1,4 +1,4 @@
-"""What every generated type stands on: the two struct roots, and the two places where the unknown is kept.
+"""Base classes of generated types: the two struct roots, and the two places that keep unknown content.
 
 Nothing a peer sends is lost. A field that a type does not know rides in its `unknown_fields`; a union member
 whose tag nobody knows becomes an `Unknown`. Neither class is one that msgspec can decode or encode by itself,

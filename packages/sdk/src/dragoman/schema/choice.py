@@ -1,4 +1,4 @@
-"""Unions that msgspec cannot decide by one tag: markers that say how to choose, and the choosing.
+"""Unions that msgspec cannot decode by one tag: markers that describe the choice, and the code that chooses.
 
 A generated alias that is such a union is, at run time, a marker class made here. msgspec takes it for a
 custom type and asks `decode_choice`, which looks at the object, picks the one type it can be, and converts.

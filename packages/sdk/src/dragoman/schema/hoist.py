@@ -1,4 +1,4 @@
-"""Puts unknown fields back into the objects they came from, for the writer.
+"""Puts unknown fields back into their objects before a message is written.
 
 It takes a message apart into plain dictionaries, which costs what plain dictionaries cost; so the codec calls
 it only for messages that do carry unknown fields. A field that the type knows always wins over an unknown one

@@ -1,4 +1,4 @@
-"""Loads the topics of a version when something of them is first used.
+"""Imports the modules of a protocol version when their first name is used.
 
 A version has hundreds of types, and making them takes longer than a small agent needs to start; most
 programs use a few.

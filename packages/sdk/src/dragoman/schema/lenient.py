@@ -1,4 +1,4 @@
-"""The slow reader: what the native decoder refused, read again with an explanation of every value.
+"""The slow reader: reads again what the native decoder refused, and explains every value.
 
 It walks the same types that msgspec decodes, so there is one description of the protocol and not two. At each
 object it first tries the native decoder again: only the way to the trouble is walked in Python. What it

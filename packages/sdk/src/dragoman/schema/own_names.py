@@ -1,5 +1,5 @@
-"""Names in messages that are ours alone: methods `_dragoman/…`, and in `_meta` the key `dragoman`, and
-`dragoman/…` for what one edge of an interpreter tells the other.
+"""Names in messages that only Dragoman uses: methods `_dragoman/…`, and in `_meta` the key `dragoman`, and
+`dragoman/…` for messages between the two edges of an interpreter.
 
 A client believes what stands under them, so nobody else may write them. Whoever takes in the messages of a
 guest asks `may_hold` of each block, which is a search of bytes, and rewrites only what holds such a name. A

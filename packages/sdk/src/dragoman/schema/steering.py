@@ -1,4 +1,4 @@
-"""Steering: a user's message into a turn that runs. The protocol has no method for it yet, and agents differ.
+"""Steering sends a user's message into a running turn. The protocol has no method yet, and agents differ.
 
 | way | an agent says that it has it | it is called |
 |---|---|---|

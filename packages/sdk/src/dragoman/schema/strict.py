@@ -1,4 +1,4 @@
-"""The strict writer: a message of ours is refused before it leaves if the published schema would refuse it.
+"""The strict writer: refuses to send a message that the published schema does not allow.
 
 The types are lenient on purpose: msgspec does not look at the values that a struct is made with, and closed
 lists of values (`ToolKind`, `PlanEntryStatus` …) are plain strings when they are read, because a later

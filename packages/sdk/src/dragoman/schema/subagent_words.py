@@ -1,4 +1,4 @@
-"""Updates that name child sessions: those of the schema, and the words of an early draft that agents speak.
+"""Updates that name child sessions: those of the schema, and those of an early draft that some agents use.
 
 | the draft says | the schema says |
 |---|---|

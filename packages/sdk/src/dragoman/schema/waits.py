@@ -1,4 +1,5 @@
-"""Who answers each request: the one table from which every deadline of a call comes.
+"""The table that says who answers each request: the program, a person, or long work. Every call's deadline
+comes from it.
 
 | answerer | how long a call waits for it |
 |---|---|

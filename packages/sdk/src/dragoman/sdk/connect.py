@@ -1,4 +1,4 @@
-"""`connect`: from a command, an agent object or a transport to an initialized agent.
+"""`connect`: starts or reaches an agent, from a command, an agent object or a transport, and initializes it.
 
     async with connect("some-agent --acp") as agent:
         session = await agent.new_session(cwd="/project")

@@ -1,4 +1,4 @@
-"""A client's conversation with an agent whose transport is open: the link, the router, and `initialize`.
+"""A client's conversation over an open transport: the link, the router, and `initialize`.
 
 `connect` loads this module when the agent's process has been started already.
 """

@@ -1,4 +1,4 @@
-"""The environment that an agent gets: what a program needs to run, and nothing that opens a door.
+"""The environment variables that an agent gets: those that programs need to run, and no credentials.
 
     connect("some-agent --acp")                                                 closed: the names below
     connect("some-agent --acp", env=agent_environment(allow=["SOME_API_KEY"]))  and this one

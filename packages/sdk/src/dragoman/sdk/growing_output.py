@@ -1,4 +1,4 @@
-"""Output that is sent again and again, each time whole and a little longer.
+"""Recognises tool output that is sent again and again, each time complete and a little longer.
 
 Agents report a running command by resending all of its output with every line. Kept as they came, 35,000
 lines would be 35,000 texts, half of them longer than 17,500 lines. An update that repeats and extends another

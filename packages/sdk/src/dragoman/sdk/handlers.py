@@ -1,4 +1,4 @@
-"""How handlers are registered and called, for both sides.
+"""Registers and calls handlers, for agents and clients.
 
 A handler gets one typed message and, if it takes a second parameter, the peer who sent it. `async def` runs
 in the event loop. A plain `def` that answers a request runs in a thread, because it may block, and gets

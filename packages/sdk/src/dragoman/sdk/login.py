@@ -1,4 +1,4 @@
-"""Logging in when an agent says that it needs it: once, with what can be tried, or with words that help.
+"""Logs in when an agent requires it: once, with a method that can be tried, or fails with advice.
 
     answer = await call_with_login(agent, lambda: agent.new_session(cwd=cwd), Login(method="api-key"))
 

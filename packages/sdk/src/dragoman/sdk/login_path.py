@@ -1,4 +1,4 @@
-"""PATH as the user's login shell would have it, asked for once in a process and within a time limit.
+"""The PATH of the user's login shell, read once per process and within a time limit.
 
 A program that a desktop started has a PATH without what the user's shell adds to it, and finds no agent that
 was installed for the user. So the login shell is asked. It runs the user's own files, which may be slow, wait

@@ -1,4 +1,4 @@
-"""Typed messages on their way out of the SDK: what the official schema would refuse is refused here.
+"""Checks typed messages before the SDK sends them, and refuses those that the official schema does not allow.
 
 Whoever wrote the wrong value gets an `InvalidValue` from the very call in which they wrote it. It names the
 argument, the value and what is allowed; nothing has been sent then.

@@ -1,4 +1,4 @@
-"""`Pool`: many sessions at once, over one agent or many, no more at a time than it may.
+"""`Pool`: runs many sessions at once, over one agent or many, up to a limit.
 
     async with Pool("some-agent --acp", agents=4, concurrency=50) as pool:
         async for outcome in pool.run(PoolTask(prompt=text, cwd=folder) for text, folder in work):

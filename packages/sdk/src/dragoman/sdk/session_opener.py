@@ -1,4 +1,4 @@
-"""How a client opens sessions: one description for every handle of an agent.
+"""Opens sessions of a client: the parameters and docstrings that all handles of an agent share.
 
 `AgentHandle` (awaited), `SyncAgentHandle` (blocking) and `SupervisedAgent` (restarted after a crash) take the
 same parameters. They differ in what opening gives: a coroutine that ends with a session, or the session

@@ -1,4 +1,4 @@
-"""What systems do differently with files: flags for opening them, and locks.
+"""Differences between operating systems in opening and locking files.
 
 A lock belongs to an open file. Closing the descriptor gives it back, and so does the end of the process:
 nobody needs to unlock. Whoever waits for a lock waits in the calling thread; holders keep it for the length

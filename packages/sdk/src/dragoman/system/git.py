@@ -1,4 +1,4 @@
-"""Git in a folder that somebody else may have filled: nothing that its configuration names is ever run.
+"""Runs git safely in a folder of unknown origin: programs that its git configuration names are never run.
 
 A repository's configuration names programs: filters, diff drivers, a monitor of files, hooks, commands for
 connections. Whoever may write into a folder may write it. So files and contents are looked at from a git

@@ -1,4 +1,4 @@
-"""Starts a command of `git` and waits for its end, without an event loop and for a bounded time.
+"""Runs a `git` command and waits for its end, without an event loop and with a time limit.
 
 What keeps such a command from running anything else, or asking anybody, is in its words and its environment.
 """

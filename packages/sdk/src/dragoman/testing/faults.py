@@ -1,4 +1,4 @@
-"""Faults on purpose: one call turns a script into all the ways in which its peer can fail while playing it.
+"""Fault injection: one call makes variants of a script in which its peer fails at every possible place.
 
     @pytest.mark.parametrize("variant", faulty(STORY), ids=str)
     async def test_my_client_survives(variant: Variant) -> None: ...

@@ -1,4 +1,4 @@
-"""Golden transcripts: what passed, compared with what passed when somebody looked and found it right.
+"""Golden transcripts: compares a conversation with an earlier one that a person has approved.
 
     assert_golden(transcript, "tests/golden/echo/hello.ndjson")
 

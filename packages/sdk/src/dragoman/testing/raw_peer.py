@@ -1,4 +1,4 @@
-"""A child process at the other end of three pipes, and nothing in between.
+"""A child process whose three pipes a test reads and writes directly.
 
 `RawPeer` sends bytes as they are and hands over lines as they came: it does not know JSON, ids or the
 protocol, so it can drive a peer with anything and witness everything. Each pipe can be stopped and closed by

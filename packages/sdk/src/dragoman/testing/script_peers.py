@@ -1,4 +1,4 @@
-"""Peers that play a script, inside of a test or as a process of their own.
+"""Peers that play a script, inside a test or as a process of their own.
 
     agent = ScriptedAgent('on prompt\\n  say "Hello"')
     async with talking_to(agent) as handle: ...         # in memory

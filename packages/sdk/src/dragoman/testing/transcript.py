@@ -1,4 +1,4 @@
-"""What passed between two peers, frame by frame, in the order in which one place saw it.
+"""The frames between two peers, in the order in which one observer saw them.
 
 `RecordingTransport` notes every frame that passes through it, and changes nothing.
 """

@@ -1,4 +1,4 @@
-"""Holds a transport to its contract: for ours, and for the one that you write.
+"""Contract checks for transports: for ours, and for those that you write.
 
 Give `check_transport` a function that makes a connected pair. Every promise of
 `dragoman.transport.contract` is tried on a fresh pair, and the first one that is broken is named in an

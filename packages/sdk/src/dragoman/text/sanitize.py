@@ -1,4 +1,4 @@
-"""Text of a peer, made safe for a terminal. The one sanitizer of the house.
+"""Makes a peer's text safe for a terminal. All packages use this sanitizer.
 
 An agent, a hub or a file name may hold characters that a terminal obeys (control characters, escape
 sequences), that turn the direction of writing, or that nobody can see. Each of them is replaced by a visible

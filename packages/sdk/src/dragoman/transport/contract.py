@@ -1,4 +1,4 @@
-"""What every transport promises, and what it expects of the one who reads from it.
+"""What every transport promises, and what it expects of its reader.
 
 A transport pushes: it hands blocks of whole frames to a `Sink` as they arrive, because an await for each
 frame costs more than decoding it. Back-pressure goes both ways and is counted in bytes: a reader that is

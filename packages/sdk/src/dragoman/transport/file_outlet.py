@@ -1,4 +1,4 @@
-"""Writing to a descriptor without waiting, whatever it is and whoever shares it.
+"""Writes to a file descriptor without blocking, whatever its kind and whoever shares it.
 
 `O_NONBLOCK` belongs to the open file description, which an inherited descriptor shares with our parent, our
 children and perhaps a shell: setting it there breaks programs that we never see. So it is set only on

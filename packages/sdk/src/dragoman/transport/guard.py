@@ -1,4 +1,4 @@
-"""A guard for a process tree: when its owner is gone, however it went, the guard ends the tree.
+"""A guard process for a process tree: when its owner ends, even by a crash, the guard ends the tree.
 
 Nothing can be done in a process that was killed, so somebody else must watch. The guard is a shell that
 waits on a pipe whose other end only the owner holds: no polling, under a megabyte, about a millisecond to

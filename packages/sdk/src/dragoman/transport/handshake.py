@@ -1,4 +1,4 @@
-"""What a server takes over a WebSocket, and in which order: `initialize` comes first, and once.
+"""Which messages a server accepts over a WebSocket, and in which order: `initialize` comes first, and once.
 
 Garbage is answered here, so that no agent has to: it costs its sender an error and nothing else. So are
 messages whose ids are longer than any id needs to be. A client that begins with anything but `initialize`

@@ -1,4 +1,4 @@
-"""Messages that wait for one who takes them, bounded in bytes: whoever brings more than that waits.
+"""A queue of messages with a limit in bytes: senders wait while it is full.
 
 A single message may be larger than the room; it is let in when nothing else waits. Nothing here does IO.
 """

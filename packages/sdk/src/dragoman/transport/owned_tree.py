@@ -1,4 +1,4 @@
-"""Programs that we started, and the duty to end all of what they become.
+"""Process trees of programs that we started, and have to end completely.
 
 `OwnedTree` is one started program and its descendants: it tells when the program exits, is ended step by
 step, and is gone when nothing is left of it. `owned_trees` lists what is owned now. How a system finds and

@@ -1,4 +1,4 @@
-"""Reads a descriptor block by block and feeds whole frames to a sink.
+"""Reads a file descriptor block by block and feeds whole frames to a sink.
 
 The event loop watches the descriptor and `os.read` takes what is there, so the descriptor may stay in
 blocking mode: a read is made only when the system said that it will not wait. What a loop cannot watch

@@ -1,4 +1,4 @@
-"""A transport whose peer speaks another language: an interpreter stands between it and us.
+"""A transport whose peer speaks another dialect: an interpreter between the two translates.
 
 What the interpreter answers to the peer itself goes straight back; what it says to us without having heard
 anything, because we wrote something that the peer has no words for, comes with the next turn of the loop,

@@ -1,4 +1,4 @@
-"""Process trees: who belongs to one, and how all of it is ended.
+"""Process trees: finds their processes, and ends all of them.
 
 A tree is what one started program has become: the program, everything in its session and process group,
 every descendant, and everything that carries the tree's mark in its environment. The mark is what finds a

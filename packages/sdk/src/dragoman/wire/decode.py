@@ -1,4 +1,4 @@
-"""Frames to envelopes. Any bytes whatsoever become envelopes; nothing raises.
+"""Decodes frames into envelopes. Any bytes become envelopes, and nothing raises.
 
 A block of well-formed frames is decoded by one call into C. Only when that fails, or when the block is not
 plainly one object a line, are its lines looked at one by one, and then only the bad line is malformed. Either

@@ -1,4 +1,4 @@
-"""Does a request name one of its members twice?
+"""Checks whether a request names one of its fields twice.
 
 Readers differ on which of the two counts, so one of them could check what another does not run. JSON allows
 it and our decoder takes the last; here such a request is found, so that it can be refused.

@@ -1,4 +1,4 @@
-"""Envelopes to frames, each ended by its newline.
+"""Encodes envelopes as frames, each ended by a newline.
 
 Params and results arrive as encoded bytes and are joined to the shell, not encoded again. They must hold no
 raw newline, which our encoder never writes; bytes from elsewhere that do are compacted by `encode`.

@@ -1,4 +1,4 @@
-"""The five things that a frame can be.
+"""The five kinds of envelopes that a frame can hold.
 
 Every byte string is exactly one of them; params, results and error data stay raw bytes until somebody wants
 their meaning. A `Raw` keeps the block it was cut from alive: copy what is kept for long.

@@ -1,4 +1,4 @@
-"""Plain frames, each kind read by one call: what nearly every peer writes, and nothing else.
+"""Fast readers for the most frequent kinds of frames, one C call for each kind.
 
 - A run of answers: who has many calls open gets their answers in long runs, of three members each.
 - A run of requests: an agent that wants a thousand files asks for them in one breath, four members each.

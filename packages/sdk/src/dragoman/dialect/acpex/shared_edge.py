@@ -1,5 +1,4 @@
-"""Code that both ACPex edges share: reading ACPex frames, and answering requests for a peer that is gone.
-"""
+"""Code that both ACPex edges share: reading ACPex frames, and answering requests for a peer that is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent, declared: what it is called, what it takes, and which function answers what.
+"""Declares an agent: its name, what it accepts, and which function handles which method.
 
 Constructing one starts nothing; `serve` and `connect` run it. One `Agent` may serve any number of
 connections at once, so it holds no state of a conversation.

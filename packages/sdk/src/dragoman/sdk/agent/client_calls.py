@@ -1,4 +1,4 @@
-"""How an agent asks its client: who the client is, what it can do, and requests and notifications to it."""
+"""The client as an agent sees it: its name, its capabilities, and requests and notifications to it."""
 
 from __future__ import annotations
 

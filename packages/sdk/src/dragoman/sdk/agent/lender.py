@@ -1,4 +1,5 @@
-"""What an agent borrows from its client in a session: files, terminals, decisions, answers.
+"""What a client provides to an agent in a session: files, terminals, permission decisions, answers to
+questions.
 
 Everything here is refused locally, with the capability's name, when the client did not advertise it. A
 permission counts as given only when the client chose, by its id, an option that was offered and whose kind

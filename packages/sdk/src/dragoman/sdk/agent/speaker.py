@@ -1,4 +1,4 @@
-"""What an agent says in a session: updates, one by one, in order.
+"""Sends the updates of a session to the client, one by one, in order.
 
 `say` and `think` are the hot path of every agent, so the constant bytes around the text are prepared once
 per session and nothing is built or encoded but the text itself. Each method waits when the client is slow,

@@ -1,4 +1,4 @@
-"""Steering as an agent's author sees it: messages of the user that come while a turn runs.
+"""Steering for authors of agents: messages of the user that arrive while a turn runs.
 
 A message is offered to the running turn, and the client gets its answer when the turn has decided: taken, or
 not. So a message that comes at the very end of a turn is either in it, or the client is told to send it as a

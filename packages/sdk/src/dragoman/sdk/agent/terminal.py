@@ -1,4 +1,4 @@
-"""A command that runs at the client, as the agent sees it."""
+"""A command that runs on the client's machine, as the agent sees it."""
 
 from __future__ import annotations
 

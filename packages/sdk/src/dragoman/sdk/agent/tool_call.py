@@ -1,4 +1,4 @@
-"""A tool call as an agent reports it: announced once, always brought to an end.
+"""A tool call that an agent reports: announced once, and always finished.
 
     async with turn.tool("Read config", kind="read") as call:
         await call.progress(content=[...])

@@ -1,4 +1,4 @@
-"""The agent, as a client sees it: who it is, what it can do, its sessions, and how to ask it anything.
+"""The agent as a client sees it: its name, its capabilities, its sessions, and requests to it.
 
 An `AgentHandle` opens sessions, and each `Session` asks through its handle: prompts go in, typed updates come
 out in order.

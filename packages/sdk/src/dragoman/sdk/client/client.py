@@ -1,4 +1,4 @@
-"""A client, declared: who it is and which functions answer an agent's requests.
+"""Declares a client: its name, and which functions answer an agent's requests.
 
 Constructing one starts nothing; `connect` uses it. What has no handler is not advertised and is refused
 when asked for all the same. Permission is the exception that the protocol makes: every client must answer

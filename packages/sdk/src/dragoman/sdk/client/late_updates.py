@@ -1,4 +1,4 @@
-"""Updates outside any turn: how many bytes are kept of them, and which ones say nothing new."""
+"""Updates outside any turn: limits how many bytes of them are kept, and recognises repeated ones."""
 
 from __future__ import annotations
 

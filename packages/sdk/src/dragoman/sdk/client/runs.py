@@ -1,4 +1,4 @@
-"""Runs of updates, read by one call into C: whole frames of the commonest kind, envelopes and all.
+"""Reads runs of updates by one call into C: whole frames of the most frequent kind, with their envelopes.
 
 Whatever is not exactly such a frame makes the call fail, and its block is read frame by frame. In a stream of
 words, frames differ in one short string alone: what stands around it is read once, and then only the strings.

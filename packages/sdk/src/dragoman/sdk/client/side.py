@@ -1,4 +1,4 @@
-"""A running client: gives meaning to what an agent sends, in one connection.
+"""A running client: handles the messages of one agent, in one connection.
 
 Updates are the hot path: each is read once, put into its session's list, and handed over once per block.
 What makes no sense is counted and left out; it never ends a turn.

@@ -1,4 +1,4 @@
-"""Subagents as a client sees them: which session works for which, how it stands, and what it said last.
+"""Subagents as a client sees them: the parent session of each, its state, and its last message.
 
 An agent announces a child session with a `subagent_update` of the parent, and sends what happens there under
 the child's own id. A tree takes the notifications of one connection and keeps what a person needs to see who

@@ -1,4 +1,4 @@
-"""A tool call as it stands after all that was said about it.
+"""The current state of a tool call, merged from all its updates.
 
 The first mention creates it, whichever kind of update that is: agents in the wild announce a call twice, or
 never. Later ones change only the fields that they carry; lists are replaced as a whole. Of output that grows

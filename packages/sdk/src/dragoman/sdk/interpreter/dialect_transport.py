@@ -1,4 +1,4 @@
-"""From a transport whose peer speaks a dialect to one that speaks v1."""
+"""Wraps a transport whose peer speaks a dialect, so that our side of it speaks v1."""
 
 from __future__ import annotations
 

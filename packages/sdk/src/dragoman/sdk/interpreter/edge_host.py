@@ -1,4 +1,4 @@
-"""The host's part of an interpreter: what an edge asks of whoever runs it.
+"""The host of an interpreter: does the IO that an edge requests.
 
 An edge does no IO. What its peer wants to read and v1 cannot be asked for, it asks of its host: files of ours
 for one side (`request_lending`), files and terminals of the client for the other (`client_tools`). Most

@@ -1,4 +1,4 @@
-"""Extensions the official SDK's way: one function for all requests, one for all notifications.
+"""Extension methods in the official SDK's style: one function for all requests, one for all notifications.
 
 Both get the method's name without its underscore and an object of params. Our own way, a handler for each
 name, is looked up by name; here every name that begins with an underscore has a handler.

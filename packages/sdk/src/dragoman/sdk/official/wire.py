@@ -1,4 +1,4 @@
-"""What a connection of the official SDK speaks through, when this runtime carries its words.
+"""The object that a connection of the official SDK sends through when our runtime carries its messages.
 
 Two methods stand where the SDK has its JSON-RPC: one asks the client, one tells it. Errors leave as those
 that the SDK's users know. It does not know the SDK: whoever makes it brings the error class along.

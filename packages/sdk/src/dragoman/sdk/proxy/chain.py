@@ -1,4 +1,4 @@
-"""The routes of a chain: who gets what, under which id, wrapped or not.
+"""The routes of a chain: who receives each message, under which id, and wrapped or not.
 
 Each hop has books of its own, because each chooses its ids: whatever is carried from one hop to another gets
 a new id there, and its answer finds the way back. Everything is carried on in the moment that it arrives, so

@@ -1,4 +1,4 @@
-"""One direction of a running proxy: what passes, what is judged, what is held back.
+"""One direction of a running proxy: passes frames on, calls hooks for some, and holds frames back meanwhile.
 
 Most blocks are only searched for names: one in which no hooked method, no id and no escape can be found
 passes as it is. Where that cannot be proven, the envelopes are glanced at, and only a frame that has a hook

@@ -1,4 +1,4 @@
-"""A transport whose first block was read before anybody started it: that block tells who shall.
+"""A transport that reads its first block early, so that this block can decide who handles the connection.
 
 It is the transport that it was given, in all other respects. Reading stops behind the first block until
 `start`, and begins with that block again.

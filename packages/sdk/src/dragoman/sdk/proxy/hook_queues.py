@@ -1,4 +1,4 @@
-"""Frames that a proxy holds back: one lane per session, in arrival order.
+"""Queues of frames that a proxy holds back: one per session, in arrival order.
 
 A frame whose hook is async is judged in the worker of its lane; what arrives for the same session meanwhile
 queues behind it, hooked or not. Other sessions pass by. A held frame can be taken out again, because a cancel

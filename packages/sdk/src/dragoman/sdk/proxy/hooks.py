@@ -1,4 +1,4 @@
-"""What a hook of a proxy does to one frame: read it, ask the hook, and say what becomes of it.
+"""Applies a hook of a proxy to one frame: reads the frame, calls the hook, and returns the outcome.
 
 The answer is a `FrameFate`: what goes on to the other side, and what goes back to the sender. A hook that
 fails lets nothing through: whoever put it there to keep something out must not find that an exception let it

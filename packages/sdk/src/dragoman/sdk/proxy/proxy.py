@@ -1,4 +1,4 @@
-"""A proxy: which messages between a client and an agent it looks at, and its conversations.
+"""A proxy: the messages between a client and an agent that it handles, and its conversations.
 
     proxy = Proxy("some-agent --acp")
 

@@ -1,4 +1,4 @@
-"""What a hub and its clients write into `_meta.dragoman` for each other: read, put in, taken out again.
+"""Reads, writes and removes the marks in `_meta.dragoman` that a hub and its clients send each other.
 
 Everything else in the params or the result stays as it is. Whatever is no object has no mark and gets none.
 Knows nothing of what the marks mean.

@@ -1,4 +1,4 @@
-"""The rules of a conversation that outlives its connections; docs/hub-protocol.md is its other half.
+"""The rules of a conversation that survives lost connections; docs/hub-protocol.md has the hub's part.
 
 An editor is on one side, a hub on the other. `say` takes the editor's messages and `hear` the hub's;
 `on_open` and `on_connection_lost` report the connection. What is to be sent is then in `to_hub` and

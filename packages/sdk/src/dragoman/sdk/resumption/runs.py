@@ -1,4 +1,4 @@
-"""Many updates at once: a block in which each frame is an update with the hub's mark, where our hub puts it.
+"""Many updates at once: a block in which each frame is an update with the hub's mark in its usual place.
 
 That is what nearly all of a replay and of a stream is; taken one by one, the marks would cost more than the
 updates. What looks different in any way is none of this, and is read frame by frame. Nothing is parsed here:

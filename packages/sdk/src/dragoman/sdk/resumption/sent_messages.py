@@ -1,4 +1,5 @@
-"""What the editor has said and the hub has not answered: kept until it is, to be said again if need be.
+"""The editor's messages that the hub has not answered: kept until it does, and sent again after a lost
+connection.
 
 A request is kept until its answer comes; a cancel, until no turn is open that it was meant for; a withdrawal,
 until what it withdraws is answered. All of them are said again in the order in which they were said.

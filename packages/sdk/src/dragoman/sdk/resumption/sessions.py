@@ -1,4 +1,4 @@
-"""The sessions that the editor has open: how to come back to each, and how far the editor has been told.
+"""The sessions that the editor has open: how to resume each, and up to where the editor has received it.
 
 A load that was cut off in the middle of its replay is asked for again, and the hub tells the session from its
 beginning: what the editor has had of it is skipped, up to the last message that it got. Its answer comes

@@ -1,4 +1,4 @@
-"""A transport that is one conversation over many connections.
+"""A transport that carries one conversation over many connections.
 
 It opens a connection, and another when that breaks, for as long as it is wanted; `Resumption` says what has
 to be said on each. Whoever reads from it sees a pause. While there is no connection, what is written waits

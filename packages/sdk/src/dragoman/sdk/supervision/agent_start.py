@@ -1,4 +1,4 @@
-"""How a supervised agent is started, again and again in the same way.
+"""Starts a supervised agent, each time in the same way.
 
 `AgentTarget` says what to start and how; `start_agent` starts one `AgentLife` of it, within its deadlines.
 A command gets a closed environment (see `environment`) and the PATH of the login shell.

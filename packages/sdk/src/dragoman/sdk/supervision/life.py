@@ -1,4 +1,4 @@
-"""One process of a supervised agent, from its start to the moment when nothing is left of it.
+"""One process of a supervised agent, from its start until it and its children are gone.
 
 It notices the end at once, whoever is talking then or not, and reports it once. Ending it can be asked for
 without waiting; the waiting is done by whoever closes the supervisor.

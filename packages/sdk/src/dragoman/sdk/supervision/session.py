@@ -1,4 +1,4 @@
-"""A session that outlives its agent's process.
+"""A session that survives its agent's process.
 
 It knows what it takes to have it again: its id, its folders and servers, and what was set in it. When the
 process is another one than last time, it is resumed, or else loaded, or else made anew, which is told as

@@ -1,4 +1,4 @@
-"""`supervised`: an agent that is watched, started again after a death, and never silent about it.
+"""`supervised`: watches an agent, restarts it after a crash, and reports every event.
 
     async with supervised("some-agent --acp", on_event=show) as agent:
         session = await agent.new_session(cwd="/project")

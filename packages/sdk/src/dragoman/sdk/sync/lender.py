@@ -1,6 +1,4 @@
-"""What an agent borrows from its client, for handlers that are plain functions. See `lender` for each
-method.
-"""
+"""What a client provides to an agent, for handlers that are plain functions. `lender` describes each method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How code without `await` uses the SDK: each call crosses to the event loop and waits for what comes back.
+"""Lets code without `await` use the SDK: each call goes to the event loop and waits for the result.
 
 Everything that the SDK can ask or say is written once, as a coroutine. A `Runner` hands such a coroutine to a
 loop that runs in another thread, and returns what it returned.

@@ -1,4 +1,4 @@
-"""What an agent says in a session, for handlers that are plain functions. See `speaker` for each method."""
+"""Sends the updates of a session, for handlers that are plain functions. `speaker` describes each method."""
 
 from __future__ import annotations
 

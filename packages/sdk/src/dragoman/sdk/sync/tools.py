@@ -1,4 +1,4 @@
-"""Tool calls and terminals, for handlers that are plain functions. See `tool_call` and `terminal`.
+"""Tool calls and terminals, for handlers that are plain functions. `tool_call` and `terminal` describe them.
 
 with turn.tool("Read config", kind="read") as call:
     call.progress(content=[...])

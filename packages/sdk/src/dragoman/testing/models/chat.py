@@ -1,4 +1,4 @@
-"""`/v1/chat/completions`: OpenAI's format, and that of everybody who is compatible with it.
+"""`/v1/chat/completions`: OpenAI's format, and that of all compatible vendors.
 
 Thoughts are sent as `reasoning_content`, as compatible servers do. A refusal is text in `refusal` with the
 finish reason `stop`. Usage comes in a chunk of its own, and only if it was asked for.

@@ -1,5 +1,5 @@
-"""What was asked of a scripted model: each request as it came, and the same in words that do not depend on
-the wire format.
+"""The requests that a scripted model received: each as it came, and in a form that does not depend on the
+wire format.
 
     request.messages[-1].text       what was said last
     request.system                  the instructions

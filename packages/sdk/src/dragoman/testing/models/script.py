@@ -1,4 +1,4 @@
-"""Scripts for models: a list of turns, or a text that says the same.
+"""Scripts for models: a list of turns, or a text with the same meaning.
 
     model small large              names for the list of models
     key sk-test                    other keys are answered with 401

@@ -1,4 +1,4 @@
-"""The server: takes requests, notes them, and has each answered by a turn of the script.
+"""The server of a scripted model: accepts requests, records them, and answers each with a turn of the script.
 
     async with scripted_model(script) as model:
         model.openai_url, .anthropic_url, .gemini_url   base URLs, as the vendors' clients want them

@@ -1,4 +1,4 @@
-"""A socket in a folder that only we can enter, for the programs that an agent starts on our behalf.
+"""A socket in a private folder, for the programs that an agent starts for us.
 
 Whoever connects says a token first. Tokens are compared in constant time and name what the caller may have;
 who says none in time is not heard. Folder and socket are gone when the listener is.

@@ -1,4 +1,4 @@
-"""A small MCP server: it greets, lists tools and calls them. It reads and writes nothing itself.
+"""A small MCP server: answers `initialize`, lists tools and calls them. It does no IO itself.
 
 Requests are answered out of order, as their tools end; a call that the other end cancels is given up and not
 answered. What it does not know it refuses, as JSON-RPC wants.

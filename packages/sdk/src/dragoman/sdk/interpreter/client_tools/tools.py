@@ -1,4 +1,4 @@
-"""What a client lends, tool by tool: its description, and what is asked of the client when it is called.
+"""The tools that a client lends: the description of each, and the request to the client when it is called.
 
 A tool knows the client only as `ask`, and its session not at all. The client decides about every call, as it
 would if the agent had asked it directly.
