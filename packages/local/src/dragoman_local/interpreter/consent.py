@@ -1,4 +1,4 @@
-"""A policy that consents where a dialect has no way to ask.
+"""Applies a policy for dialects that have no permission requests.
 
 An interpreter must answer on the spot: nobody can be asked, so what a policy says to ask is denied. Whatever
 is decided is in the audit log before it takes effect; what cannot be written there is not permitted. What an

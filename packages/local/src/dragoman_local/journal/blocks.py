@@ -1,4 +1,4 @@
-"""Rows of many frames: entries that were appended together, of one direction and one moment, are one row.
+"""Database rows that hold many frames: entries of the same append, direction and time share a row.
 
 A row costs SQLite many times what its bytes do, and an agent that streams brings hundreds of frames at once.
 Such a row stands under the sequence of its last entry, so that the first row behind an entry is the one that

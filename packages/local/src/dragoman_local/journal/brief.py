@@ -1,4 +1,4 @@
-"""Makes a brief of a recorded conversation, for an agent that has not taken part in it.
+"""Summarises a recorded conversation for an agent that did not take part in it.
 
 A brief is one text of at most so many bytes. Its first paragraph is ours and says what the rest is; behind it
 stands a record, one JSON object a line, oldest first, and at its end how the work stands: the plan, the

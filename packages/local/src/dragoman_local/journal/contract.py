@@ -1,4 +1,4 @@
-"""What every journal promises: streams of frames that are appended, replayed, listed, searched and deleted.
+"""The interface of every journal: append, replay, list, search and delete streams of frames.
 
 - `append` returns when its entries are as safe as the journal's durability says, all of them or none. The
   sequences of a stream begin at 1 and have no gaps; appends to one stream keep the order of the calls.

@@ -1,4 +1,4 @@
-"""Reads a stream of frames as a person would: who said what, which tools ran, how the turn ended.
+"""Reads a stream of frames as a conversation: messages, tool calls, and how each turn ended.
 
 Chunks of one speaker that follow each other become one moment, so that a word cut in two by the stream is
 whole again. Frames that say nothing to a reader give no moment, and frames that make no sense are passed

@@ -1,4 +1,4 @@
-"""Entries by the run: frames that have their direction and their moment in common, with no object for each.
+"""Runs of entries: many frames of the same direction and time, without an object for each.
 
 Nearly everything that a hub stores comes by the hundred, and an object for each frame costs more than to
 store it. `EntryBatch` is what `append` may be given, and `RunPage` what `replay` may give: to whoever does

@@ -1,4 +1,4 @@
-"""Frames of a stream that differ in one string alone: how they begin and end, and the texts in between.
+"""Frames of a stream that differ in only one string: their common beginning and end, and the strings.
 
 Nearly all that agents say is frames of one shape. Whatever is to be known of each of them is then known of
 their beginning and end once, and of their texts together. A text is as it was written, with its escapes and

@@ -1,4 +1,4 @@
-"""Records conversations as they happen: takes frames without waiting, stores them behind the scenes.
+"""Records conversations while they happen: accepts frames at once and stores them in the background.
 
     async with open_journal(history_path()) as journal, HistoryRecorder(journal) as history:
         async with connect(command, tap=history.tap("some-name")) as agent: ...

@@ -1,4 +1,4 @@
-"""Idempotency keys: which entries of a stream have one, and what they say of it.
+"""Idempotency keys: which entries of a stream carry a key, and the meaning of each kind.
 
 A client gives a prompt, a new session or a fork a key, and sends it again with the same key if the answer was
 lost; so does a message into a running turn. Three kinds of entries carry a key, all of them notes of a hub:

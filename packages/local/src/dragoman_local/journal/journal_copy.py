@@ -1,4 +1,4 @@
-"""Copies a journal into another, whatever each of them is, and proves that the copy is the same.
+"""Copies a journal into another of any kind, and verifies that the copy is identical.
 
 Streams are copied one by one with all that is known about them, the times included; then the copy is read
 back, and its digest compared with the original's. A copy that was broken off is finished by another run:

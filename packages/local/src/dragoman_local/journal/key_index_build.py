@@ -1,4 +1,4 @@
-"""Makes the index of idempotency keys of a stream that a repair has saved without it.
+"""Builds the index of idempotency keys for a stream that a repair has saved without it.
 
 It is made when a key is first looked up in the stream, in steps that are committed one by one: whoever
 appends meanwhile does not wait for all of it, and after a crash the next lookup goes on where this one

@@ -1,4 +1,4 @@
-"""A few threads that read, each over a connection of its own, so that a reader never waits for the writer."""
+"""A few reading threads, each with its own connection, so that readers never wait for the writer."""
 
 from __future__ import annotations
 

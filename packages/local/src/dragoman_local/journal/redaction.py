@@ -1,4 +1,4 @@
-"""Makes known secrets in frames unreadable before they are stored.
+"""Redacts known secrets in frames before they are stored.
 
 What a secret is, `secrets` knows. The names of values stay, so that a reader sees what was there.
 This module makes it cheap for frames that come in streams: what many of them share is looked at once. A frame

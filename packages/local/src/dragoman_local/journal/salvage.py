@@ -1,4 +1,4 @@
-"""Saves what can be read of a damaged journal, and keeps the damaged file.
+"""Recovers the readable part of a damaged journal, and keeps the damaged file.
 
 Every stream is read from its beginning up to the first entry that is not as it was written, and put into a
 new file. When that is complete, the damaged one is moved aside under a name that says what it is, and the new

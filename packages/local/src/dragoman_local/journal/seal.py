@@ -1,4 +1,4 @@
-"""What is stored, sealed: nobody reads or forges it without the key.
+"""Encrypts stored data, so that nobody can read or forge it without the key.
 
 A frame is sealed with AES-256-GCM under a random nonce; its stream, place, direction and time are bound to
 it, so that an entry which was changed, moved or put into another stream does not open. What is known about a

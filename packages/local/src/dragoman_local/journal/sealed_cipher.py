@@ -1,4 +1,4 @@
-"""The cipher of a sealed journal: AES-256-GCM under random nonces, with keys that are derived (HKDF).
+"""The cipher of an encrypted journal: AES-256-GCM with random nonces and derived keys (HKDF).
 
 Over the package `cryptography` (`dragoman-sdk[sealed]`), which takes a while to import: `Seal` loads this
 module when it has a key.

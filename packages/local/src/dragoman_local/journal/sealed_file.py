@@ -1,4 +1,4 @@
-"""The mark of a sealed journal in its file: which key it was sealed with.
+"""The mark in the file of an encrypted journal that identifies its key.
 
 A sealed file is opened with its key and not without it; a plain one is never sealed halfway. The mark is a
 table of its own, which plain journals do not have. If it was lost with a damaged page, the streams tell.

@@ -1,4 +1,4 @@
-"""The words of a search: how text is prepared for an index, what a query means, and how a hit is shown.
+"""Text handling for search: prepares text for the index, parses queries, and shows hits.
 
 A query is words; all must be there, each from its beginning. Scripts that are written without spaces are
 taken character by character, so that a word within a sentence is found. Nothing a person types is an

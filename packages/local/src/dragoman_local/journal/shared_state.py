@@ -1,4 +1,4 @@
-"""What nodes share beside their streams: a register of small values, and a bus for words between them.
+"""State that nodes share besides their streams: a register of small values, and a bus for messages.
 
 - The register decides: `create` and `update` succeed for one of many who try, and whoever holds an older
   revision is refused. To read a value says what it was, never what it is: nothing is decided by reading.

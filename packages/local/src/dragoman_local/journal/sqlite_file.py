@@ -1,4 +1,4 @@
-"""Opens the journal's file: whose it is, who may read it, how safe a commit is.
+"""Opens the journal's file: checks its owner and permissions, and sets how safe a commit is.
 
 The file and its folder are for their owner's eyes. Whoever has the journal open holds a shared lock on a
 file beside it, so that a damaged journal is set aside only when nobody else writes into it. The lock is not

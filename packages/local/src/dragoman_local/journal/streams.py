@@ -1,4 +1,4 @@
-"""What is done with streams, as statements over a connection: append, read a page, describe, list, delete.
+"""SQL operations on streams: append, read a page, describe, list, delete.
 
 Every function here runs inside a transaction that its caller began. It reads what it depends on in that
 transaction, because another process may have written since, and it refuses before it writes.

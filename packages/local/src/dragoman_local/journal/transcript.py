@@ -1,4 +1,4 @@
-"""Transcripts: a stream as text, one JSON object a line, written and read.
+"""Reads and writes transcripts: a stream as text, one JSON object per line.
 
 The first line is a header, `{"transcript": 1, "stream": …, "title": …}`; 1 is the version of the format. Then
 comes a line for each entry: `ts` in seconds since 1970, `dir` (`to_agent`, `to_client` or `note`), and the

@@ -1,4 +1,4 @@
-"""What a kit keeps for one connection: its open sessions and its share of the journal.
+"""The state of a kit for one connection: its open sessions and its share of the journal.
 
 It lasts as long as the link: a task of the link holds it, and when the link closes, that task ends the
 sessions, stores what they said, and gives the journal back.

@@ -1,5 +1,4 @@
-"""Where an agent's sessions are kept: one journal, opened when it is first needed and closed after its last
-user.
+"""The journal of an agent's sessions: opened on first use, and closed after its last user.
 
 A journal in a file belongs to the event loop that opened it, so each loop has its own. Sessions of different
 agents may share a file; a stream is named after its agent and its session.

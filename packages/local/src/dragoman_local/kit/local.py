@@ -1,4 +1,4 @@
-"""This machine's files and commands, confined to the folders of a session, for when a client lends none.
+"""This machine's files and commands, limited to a session's folders, for clients that offer none.
 
 Nothing is opened before it is used. Commands are owned trees: what they start ends with them, with the
 session, and with this process.

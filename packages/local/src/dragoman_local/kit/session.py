@@ -1,4 +1,4 @@
-"""A durable session: what it is set to, what it has used, what it remembers, and what runs in it.
+"""A durable session: its settings, its usage, its memory, and its running turn.
 
 It lives in one connection, from `session/new`, `load`, `resume` or `fork` to `session/close` or the end of
 the connection; its log outlives it. What it started (tasks, MCP servers, commands) ends with it and is seen

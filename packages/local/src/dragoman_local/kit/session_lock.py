@@ -1,4 +1,4 @@
-"""Says to other processes that a turn is running in a session, for as long as this process lives.
+"""Tells other processes that a turn is running in a session, as long as this process lives.
 
 The lease is a lock on a file beside the journal. The system drops it with the process, however that ends,
 so a lease never has to expire. It does not guard the journal, whose appends guard themselves

@@ -1,4 +1,4 @@
-"""What can be set in a session: declared once, shown in both shapes of the protocol.
+"""Settings of a session: declared once, and offered as config options and as modes.
 
 An `Option` is a choice among values, a `Switch` is on or off, `Modes` are the ways in which an agent works.
 All become `configOptions`; modes become `modes` as well, for clients that know nothing else. A

@@ -1,4 +1,4 @@
-"""What a session has used: tokens and money, summed over its turns."""
+"""The usage of a session: tokens and money, summed over its turns."""
 
 from __future__ import annotations
 

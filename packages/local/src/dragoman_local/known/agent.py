@@ -1,4 +1,4 @@
-"""One agent that can be started by name: a value, with nothing started.
+"""An agent that can be started by name, as a plain value.
 
 Its environment may hold secrets, so its values are never part of a text that this room makes: not of
 `repr`, not of an error.

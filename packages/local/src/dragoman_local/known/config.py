@@ -1,4 +1,4 @@
-"""Our configuration file, as far as it names agents.
+"""Reads the agents from our configuration file.
 
     default_agent = "mine"
 

@@ -1,4 +1,5 @@
-"""Adds agents to our configuration file, takes them out, and names the default one; every other line stays.
+"""Adds and removes agents in our configuration file, and sets the default agent; every other line stays as it
+is.
 
 The edit is made in the text and checked by reading the result: if it does not say exactly what was wanted,
 nothing is written. The file is replaced as a whole, so that a reader never sees half of it. A new file is for

@@ -1,4 +1,4 @@
-"""From what a person types to an agent: a name, a command line or an address.
+"""Finds the agent that a user means: by name, command line or address.
 
 Names win in this order: our configuration file, what comes with the package, what `dragoman agents install`
 has installed, well-known agents on PATH. What is no name may be an address (`unix:/run/agent.sock`) or a

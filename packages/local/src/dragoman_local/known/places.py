@@ -1,4 +1,4 @@
-"""Where configuration files lie, on each system: ours, and those whose agents can be imported.
+"""The paths of configuration files on each system: ours, and those of products whose agents can be imported.
 
 Pure: system, environment and home folder are given, so that every system is tested on every system.
 """

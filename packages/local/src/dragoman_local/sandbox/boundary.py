@@ -1,4 +1,4 @@
-"""The boundary: one value that says what a command may write, what it sees read-only, and what not at all.
+"""The boundary of a sandbox: the paths that a command may write, may only read, or can't see.
 
 `plan` makes it, people read it as text or JSON, and `launcher` gets exactly this value. It knows names of
 files and nothing of processes.

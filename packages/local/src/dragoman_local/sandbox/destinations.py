@@ -1,4 +1,4 @@
-"""Which places of the network a profile permits, by name and port, and which addresses are nobody's to reach.
+"""The network hosts and ports that a profile permits, and the addresses that nobody may reach.
 
 A place is written `HOST`, which means its ports 80 and 443, or `HOST:PORT`. `*.HOST` means every name below
 it. `/private` behind it permits addresses of a private network or of this machine. `localhost:PORT` is a port

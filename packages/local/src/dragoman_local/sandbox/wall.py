@@ -1,4 +1,4 @@
-"""Whether this machine can hold a wall, and the command line that runs a program behind one.
+"""Checks whether this machine supports the sandbox, and builds the command line that runs a program in it.
 
     reason = can_hold("workspace")             # None, or which layer refuses and what would help
     wall = Wall("workspace", folders=["/project"])

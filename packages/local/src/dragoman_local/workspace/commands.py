@@ -1,4 +1,4 @@
-"""From what an agent asked to run to the words that are started: which program, and is it a line for a shell?
+"""Finds the program for a command that an agent requests, and decides whether a shell has to run it.
 
 The protocol's `command` is a program and `args` are its arguments. They are passed on as text, whatever they
 hold. Some agents put a whole line into `command` and leave `args` empty. If there is no program of that name,

@@ -1,4 +1,4 @@
-"""Unified diffs, as people and `patch` read them, made from bytes.
+"""Makes unified diffs from bytes, as people and `patch` read them.
 
 Bounded: texts that differ in very many lines are shown as replaced. A name that could be mistaken for
 something else is quoted, so that no file name can make up lines of a diff. Bytes that are no UTF-8 are shown

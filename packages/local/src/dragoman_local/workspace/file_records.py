@@ -1,4 +1,4 @@
-"""The system's record of every file that a snapshot does not keep: tells that it was touched, not how.
+"""Metadata of the files that a snapshot does not keep: it shows that a file changed, not how.
 
 A snapshot leaves out what git ignores, repositories of their own, folders of tools and `.git` itself. Whoever
 has to be sure that nothing was changed cannot leave them out. Blocks; no link is followed.

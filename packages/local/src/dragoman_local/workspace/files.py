@@ -1,4 +1,4 @@
-"""The files of one session, as functions that block: read, write, stat, range, search.
+"""The file operations of one session, as blocking functions: read, write, stat, range, search.
 
 Every path goes through the session's roots, every text through the settings, and every answer is remembered,
 so that a write can be held against what the agent was told. It does not know the protocol, editors or people:

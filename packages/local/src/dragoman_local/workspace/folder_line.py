@@ -1,4 +1,4 @@
-"""How a folder came to be as it is: its looks and turns, and of a fork those of its source, too.
+"""The history of a folder: its snapshots and turns; for a fork, also those of its source.
 
 A fork begins as its source was at a look. What its first look finds to be otherwise was not seen being made.
 """

@@ -1,4 +1,4 @@
-"""A folder as it was at a look, made once more elsewhere: as a git work tree of its own, or as a plain copy.
+"""Makes a copy of a folder as it was in a snapshot: as a git work tree, or as a plain copy.
 
     plan = plan_fork(store, root, look, name="fork-3")
     make_fork(store, plan)

@@ -1,4 +1,4 @@
-"""The files of one session as an agent is lent them: with editors, people and approval, and without blocking.
+"""The files of one session for an agent, without blocking: respects editors, users and approval.
 
 The disk is used in threads, so that a slow one stops nobody. What an editor holds comes before what is on
 disk. A guard, if there is one, is asked before anything happens, about the path that is really meant. A write

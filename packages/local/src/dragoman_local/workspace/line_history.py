@@ -1,4 +1,4 @@
-"""Who wrote each line of a file: its lines are followed through all looks at its folder.
+"""Finds who wrote each line of a file, by following its lines through all snapshots of its folder.
 
 What is new between two looks is of the turn that ran from the one to the other, or of a person if none did.
 What was not seen is unknown: all that the first look found, what changed while a look was cut short, as a

@@ -1,4 +1,4 @@
-"""What one connection to an agent has of this machine: files, terminals, and desks that decide and answer.
+"""Gives an agent's connection this machine's files and terminals, and handlers for permission and questions.
 
     local = LocalClient(lambda session_id: desk, rules=LocalRules())
     local.serve(client)

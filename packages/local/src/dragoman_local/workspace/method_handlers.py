@@ -1,5 +1,5 @@
-"""The handlers of a workspace by the names of their methods, for whoever has no client object: raw params in,
-a raw result out.
+"""A workspace's handlers by method name, for callers without a client object: raw params in, a raw result
+out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which processes that use a file are alive: each has a file beside it that is locked as long as it lives.
+"""Finds which processes that use a file are alive: each locks a mark file beside it as long as it lives.
 
 The system lets go of a lock when its process ends, however that is. What the dead have left is removed by the
 next process that makes a mark.

@@ -1,4 +1,4 @@
-"""Why something was not lent: every error that an agent can get from the workspace's files.
+"""The errors that an agent can get from the workspace's files, each with its reason.
 
 Each has a code, a sentence for people and, in `data.reason`, a word for programs. None tells what a file
 holds, nor whether something exists outside the roots. Codes below zero are the protocol's own; the others

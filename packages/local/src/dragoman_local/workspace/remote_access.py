@@ -1,4 +1,4 @@
-"""A decision that is asked for from another machine: what an agent is about to do there, as a message.
+"""The message by which a remote machine asks for a decision here: what the agent is about to do there.
 
 Whoever lends files and terminals on the other side asks here before each access, with the extension method
 `_dragoman/access/permit`: the params are the access, links resolved there; an answer permits it, an error

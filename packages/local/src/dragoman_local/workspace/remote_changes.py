@@ -1,4 +1,4 @@
-"""What a turn changed on the disk of another machine: the looks are there, the decisions here.
+"""Finds what a turn changed on a remote machine: snapshots are taken there, decisions are made here.
 
 Whoever lends files on the other side answers three extension methods about a session's folders: look at them,
 tell what is different since, put a file back. docs/workspace.md describes them. `DiskLooks` is that side's

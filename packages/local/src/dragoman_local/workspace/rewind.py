@@ -1,4 +1,4 @@
-"""Takes a folder back to how it was at an earlier look, and says first whose work that would undo.
+"""Restores a folder to an earlier snapshot, and shows first whose work that would undo.
 
 What is there now is a look of its own before anything is changed, so that each way back has a way forth.
 Files that hold secrets, and those that git ignores, are not kept and stay as they are; so do files that were

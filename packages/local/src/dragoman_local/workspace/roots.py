@@ -1,4 +1,4 @@
-"""The folders that a session may use: its `cwd` and its additional directories, held as descriptors.
+"""The folders of a session: its `cwd` and additional directories, held open as descriptors.
 
 A path is opened from the descriptor of the root that it begins with, and never judged by its text (`beneath`
 does that). A root that is itself a link is resolved once, when it is opened; if somebody removes or replaces

@@ -1,5 +1,5 @@
-"""How files and terminals are lent: what a missing file is answered with, what happens to writes over changed
-files, which commands may run, sizes.
+"""Settings for lending files and terminals: the answer for a missing file, the handling of conflicting
+writes, the allowed commands, sizes.
 
 They are chosen for a workspace and can be chosen anew for each session, because what makes one agent work
 confuses another.

@@ -1,4 +1,4 @@
-"""What a snapshot knows of a file: its kind and what it holds, or at least when it was last changed.
+"""The record of a file in a snapshot: its kind and its contents, or at least its time of change.
 
 A file whose content is not kept has the system's record of it instead of a digest: that tells that it
 changed, not how.

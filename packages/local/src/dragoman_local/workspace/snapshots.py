@@ -1,4 +1,4 @@
-"""How folders were before a turn, to tell afterwards what has changed, whichever way it was done.
+"""Snapshots of folders before a turn, which show later what has changed, whatever changed it.
 
     snapshot = await take_snapshot(["/project"])
     ...  # the turn

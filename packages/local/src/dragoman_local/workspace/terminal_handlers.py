@@ -1,4 +1,4 @@
-"""The protocol's five terminal methods, as handlers that a client can be given.
+"""Handlers of the protocol's five terminal methods, for a client.
 
 They turn messages into calls of a session's terminals and back; what is allowed is decided there.
 """

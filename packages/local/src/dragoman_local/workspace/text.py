@@ -1,4 +1,4 @@
-"""Text in files: encodings, windows of lines, line endings. Values in, values out; no disk.
+"""Text in files: encodings, windows of lines, line endings. Pure, without a disk.
 
 A file is UTF-8, with or without a byte order mark, or UTF-16 with one. Anything else is refused, or read as
 Latin-1 if the settings say so; it is never guessed. A line ends at `\\n` and nowhere else, so that the `\\r`

@@ -1,4 +1,4 @@
-"""The trees of folders: contents by digest, and what each look at a folder found to be different.
+"""The store of snapshots: contents by digest, and the differences that each snapshot found.
 
     store = TreeStore(path)  # kept beside the journal; without a path, as long as the process lives
     look = store.record_look(root, capture)

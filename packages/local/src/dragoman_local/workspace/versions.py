@@ -1,4 +1,4 @@
-"""Versions of files, and what each session has been told of them.
+"""Versions of files, and the version that each session has seen.
 
 A version is a token made from what a file holds, so that a file which was changed and changed back has the
 version it had. Very large files get one from the system's record of their last change instead.

@@ -1,4 +1,4 @@
-"""A workspace: the files and terminals that a client lends, session by session, and the handlers that do it.
+"""A workspace: the files and terminals that a client lends to each session, and their method handlers.
 
     workspace = Workspace()
     client = Client("my-client")

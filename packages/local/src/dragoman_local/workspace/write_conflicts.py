@@ -1,4 +1,4 @@
-"""Writes over files that changed: how they are noticed, what can be decided, and how it is recorded.
+"""Conflicts of writes with changed files: how they are noticed, decided and recorded.
 
 Pure. An agent that read a version and writes over another one would undo what somebody else did, and nobody
 would know. Here that is a `WriteClash`; what becomes of it is decided by the settings or by a person, and

@@ -1,4 +1,4 @@
-"""The steps once the agent runs: what each thing that it did, or failed to do, means."""
+"""Checks of a running agent: what each of its actions or failures means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps before anything of the agent runs: is its command there, and can it be run?"""
+"""Checks before the agent runs: does its command exist, and can it be run?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examination: from the command to the end of the agent, one step after the other.
+"""Runs all checks on an agent, from its command to its end, step by step.
 
 It talks to the agent through `connect`, so what it sees is what every client of this package would see. What
 can be seen without starting the agent is a hint, not a verdict: if there is a program at all it is started,

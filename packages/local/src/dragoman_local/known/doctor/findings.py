@@ -1,4 +1,4 @@
-"""What a doctor finds: steps, each with a verdict, and the outcome of all of them. Values only."""
+"""The results of the checks: steps, each with a verdict, and the overall outcome. Plain values."""
 
 from __future__ import annotations
 

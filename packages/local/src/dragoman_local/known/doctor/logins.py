@@ -1,4 +1,4 @@
-"""What an agent's ways to log in want, read from its own words and compared with what it gets.
+"""Explains an agent's login methods: what each needs, and whether the agent gets it.
 
 Reads the raw answer to `initialize`: methods that the schema does not know, such as the ones by environment
 variable, are exactly the ones a person asks about. Names of variables are shown, never values.

@@ -1,4 +1,4 @@
-"""Looks at a program without running it: where it is, whether it can run, and what runs it.
+"""Examines a program without running it: where it is, whether it can run, and its interpreter.
 
 The system gives one error for many causes; these are told apart here before it is asked.
 """

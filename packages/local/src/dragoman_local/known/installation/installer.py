@@ -1,4 +1,4 @@
-"""Installs an agent, updates it, goes back to the version before, removes it.
+"""Installs, updates, rolls back and removes an agent.
 
     plan = make_plan("claude", registry=read_registry())
     result = install(plan, progress=print)

@@ -1,4 +1,4 @@
-"""Packages of npm and of Python, installed into a folder of their own by the person's npm and our pip.
+"""Installs npm and Python packages into their own folder, with the user's npm and our pip.
 
 Both are installed by hash. npm is first asked for the hash that its registry has of the agent. Then it checks
 each package by the lock file that it writes, which is read afterwards: a package without a hash is refused,

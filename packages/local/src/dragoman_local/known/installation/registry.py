@@ -1,4 +1,4 @@
-"""Lists of agents that can be installed, in the form of the public ACP agent registry.
+"""Lists of agents to install, in the format of the public ACP agent registry.
 
     registry = read_registry()
     entry = registry.find("claude")

@@ -1,4 +1,4 @@
-"""What is installed, and where: one folder for each agent, in it one for each installation.
+"""The store of installed agents: a folder for each agent, with a folder for each installation.
 
     agents/claude/state.json                 which installation is used, and which one was before it
     agents/claude/0.99.1-3f9c21aa/           an installation; its folder is never moved

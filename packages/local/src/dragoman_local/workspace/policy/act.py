@@ -1,4 +1,4 @@
-"""What is to be decided: one thing that an agent wants to do, in the words of the policy.
+"""An act: one action of an agent that the policy decides on.
 
 Pure. What an agent calls a tool is a claim: a call that holds a command counts as `execute`, one that shows a
 change as `edit` and one that names an address as `fetch`, whatever kind it says it is. `act_reader` makes

@@ -1,4 +1,4 @@
-"""Makes an `Act` of what an agent sends: a tool call with its announcements, or the use of something lent.
+"""Makes an `Act` from an agent's messages: a tool call and its updates, or a use of files or terminals.
 
 Pure. Every text in a tool's input is either understood or kept in `unknown_texts`: a name that we do not know
 may hold a place or a command. Where an agent says two things of one call, both count.

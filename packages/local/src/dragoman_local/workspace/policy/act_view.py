@@ -1,4 +1,4 @@
-"""What a person is shown of an act: all that was judged, under names of our own.
+"""The view of an act for people: everything that was judged, under names of our own.
 
 Pure. It is made once, where the act is judged, and every face draws the question from it: terminals as its
 `text`, the page and other clients of a hub from its JSON (docs/hub-protocol.md). The agent's own words (its

@@ -1,4 +1,4 @@
-"""The log of decisions: what an agent wanted, what was decided, by whom and why.
+"""The audit log: what an agent wanted to do, the decision, who made it and why.
 
 JSON lines, only ever appended to, readable by their owner alone. Each line is one write, so that lines of
 several processes never mix. A log that has grown large is renamed (`audit.jsonl.1` is the latest) and a new

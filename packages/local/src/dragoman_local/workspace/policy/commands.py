@@ -1,4 +1,4 @@
-"""Whether a command is the one that a rule names.
+"""Matches a command with the command of a rule.
 
 Pure. A rule's pattern is a line of words. Permitting and forbidding read it differently, because a mistake
 costs differently. To be permitted, a command must be the pattern word by word: `*` stands for one word that

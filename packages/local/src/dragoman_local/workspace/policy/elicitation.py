@@ -1,4 +1,4 @@
-"""Where an agent's questions are answered: from a file, by a person, or not at all.
+"""Answers an agent's questions to the user: from a file, by a person, or not at all.
 
     service = ElicitationService(answers=FormAnswers.load("answers.toml"), asker=forms, agent="claude")
     client.elicit(service.elicit)

@@ -1,4 +1,4 @@
-"""Whether a path is one that a rule names.
+"""Matches a path with the pattern of a rule.
 
 Pure; paths are text here and nothing is looked up. `*`, `?` and `[…]` stay within one name, `**` stands for
 any number of folders. A glob that does not begin with `/` or `~/` counts from the session's roots. Permitting

@@ -1,4 +1,4 @@
-"""The decision about one effect of an agent; `run`, `chat`, interpreters and the hub share it.
+"""Decides on one action of an agent, for `run`, `chat`, interpreters and the hub.
 
 A `PermissionJudge` decides in this order: the policy with its remembered answers, then permissions that were
 granted once for the same act. What remains is `ask`, and whoever owns the judge asks a person. Every decision

@@ -1,4 +1,4 @@
-"""Reads a command line as a shell takes it apart: its commands, word by word, and why that may be wrong.
+"""Splits a command line as a shell does: into commands and words, with the reasons why that may be wrong.
 
 Pure. One reader for both uses. Where it finds no `objection`, the words are exactly those that every shell
 would hand on; only such a line can be allowed. Else it goes on for rules that ask or deny, and would rather

@@ -1,4 +1,5 @@
-"""Where permissions are decided: by the policy, or by a person whom it says to ask; and always written down.
+"""Decides on permission requests: by the policy, or by a person if the policy says "ask". Every decision is
+logged.
 
     service = PermissionService(policy, asker=asker, audit=log, agent="claude", roots=["/project"])
     client.request_permission(service.permission)

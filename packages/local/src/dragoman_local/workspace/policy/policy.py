@@ -1,4 +1,4 @@
-"""A policy: rules in layers, and what they decide.
+"""A policy: rules in layers, and the decisions that follow from them.
 
 Pure: `policy_files` reads the files. The order is: the file of `--policy`, the project's file if its
 folder is trusted, the user's file; the first rule that speaks about a question decides, and where none does,

@@ -1,4 +1,4 @@
-"""How policies are read and put in layers, and where answers that a person gave for good are kept as rules.
+"""Reads policies and orders them in layers; keeps a person's permanent answers as rules.
 
 A project is trusted if the user's file says so (`trust = ["~/work/mine"]`), never because it says so itself.
 `policy_paths` knows where the files are.

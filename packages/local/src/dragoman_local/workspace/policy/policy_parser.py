@@ -1,4 +1,4 @@
-"""From the text of a policy to its rules: every mistake has a line.
+"""Parses the text of a policy; every mistake is reported with its line.
 
 Pure. TOML says where a text is no TOML, but not where a value stands; lines are found in the text's skeleton,
 which is the text without what its strings and comments hold.

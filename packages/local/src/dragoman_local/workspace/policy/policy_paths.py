@@ -1,4 +1,4 @@
-"""Where policies are kept.
+"""The paths of policy files.
 
 The user's file is `dragoman/policy.toml` in the configuration folder (XDG_CONFIG_HOME), answers given for
 good are beside it in `remembered.toml`, and a project's file is `.dragoman/policy.toml` in the session's

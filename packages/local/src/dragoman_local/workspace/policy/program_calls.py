@@ -1,4 +1,4 @@
-"""A command's words as its program reads them, and whether all of them are understood.
+"""Reads a command's words as its program would, and tells whether all of them are understood.
 
 Pure. `read_call` takes a command apart with the table of programs: bundled letters, values that are attached
 or follow, and `--`. A program, a subcommand, an option or a spelling that the table does not hold is not

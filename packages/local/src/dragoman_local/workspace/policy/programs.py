@@ -1,4 +1,4 @@
-"""What is known about programs: lists by their names, and the table of what may be allowed.
+"""Knowledge about programs: lists by name, and the table of commands that a rule may allow.
 
 A name in a list makes a command easier to deny. The table says which programs and options are understood:
 only with those does a rule with a `*` allow a command.

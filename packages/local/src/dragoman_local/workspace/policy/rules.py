@@ -1,4 +1,4 @@
-"""One rule of a policy, and whether it speaks about a question.
+"""One rule of a policy, and whether it matches an act.
 
 Pure. A rule is a decision and conditions; all of its conditions must hold, and of the alternatives in one
 condition any may. A rule that allows must be sure: every path and every kind is covered, and the command was

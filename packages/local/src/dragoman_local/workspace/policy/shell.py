@@ -1,4 +1,4 @@
-"""Reads a command before it is run: the programs that it starts, or why that cannot be told.
+"""Reads a shell command before it runs: finds the programs that it starts, or says why it can't.
 
 Pure. `line_reader` takes a line apart; here `sh -c LINE` and a few programs that do no more than run another
 one are looked through. `CommandScript.commands` then are exactly the programs that the shell would start,

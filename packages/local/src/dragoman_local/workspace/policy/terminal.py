@@ -1,4 +1,4 @@
-"""Asks in a terminal: for permission, and for an agent's forms and addresses, field by field.
+"""Asks the user in a terminal: for permission, and for an agent's forms and links, field by field.
 
     lines, lock = TerminalLines(0), asyncio.Lock()
     asker = TerminalAsker(lines, write=sys.stderr.write, lock=lock)

@@ -1,4 +1,4 @@
-"""What a policy says of recorded acts, and how that differs from what was answered then.
+"""Applies a policy to recorded acts, and compares its decisions with the answers at the time.
 
     trial = PolicyTrial(find_policy)
     for recorded in acts:

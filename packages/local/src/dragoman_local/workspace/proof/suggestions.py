@@ -1,4 +1,4 @@
-"""Rules that would have spared a person most questions, and allow nothing that a person refused.
+"""Suggests rules that would avoid most permission requests and allow nothing that a person refused.
 
     for suggestion in suggest(verdicts, policy_in, source="/home/me/.config/dragoman/policy.toml"): ...
 

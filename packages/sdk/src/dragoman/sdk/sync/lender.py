@@ -1,4 +1,4 @@
-"""What a client provides to an agent, for handlers that are plain functions. `lender` describes each method."""
+"""What a client provides to an agent, for handlers that are plain functions. See `lender` for each method."""
 
 from __future__ import annotations
 
