@@ -1,4 +1,4 @@
-"""A hub from its settings to its end: journal, tokens, agents, listener, reload and drain."""
+"""Runs a hub from its settings to its end: journal, tokens, agents, listener, reload and drain."""
 
 from __future__ import annotations
 

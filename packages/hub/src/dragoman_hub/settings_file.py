@@ -1,4 +1,4 @@
-"""From the file to `HubSettings`: every mistake in it at once, each with its line.
+"""Reads `HubSettings` from the file, and reports all mistakes at once, each with its line.
 
 `hub.toml:12: limits.mesage: unknown key, did you mean message?`. What the command line says
 (`overrides`, by dotted names) is read by the same rules and wins. A file that is not there is an empty one,

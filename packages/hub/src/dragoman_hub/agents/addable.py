@@ -1,4 +1,5 @@
-"""What could be installed for clients, and what was: the list of `dragoman agents install`, as plain values.
+"""The agents that clients may have installed, and those that are: the list of `dragoman agents install`, as
+plain values.
 
 Seldom asked for, and its imports would cost every start of a hub: `installation` imports it when it is used.
 Looks at files and fetches nothing.

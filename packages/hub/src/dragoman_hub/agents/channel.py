@@ -1,4 +1,4 @@
-"""The way to a running agent, as the hub needs it: numbered frames one way, marked frames the other.
+"""The interface to a running agent: numbered frames from the agent, marked frames to it.
 
 `KeptAgent` is one that outlives the hub (see `host`). `DirectChannel` makes one of any transport, for
 agents on the network and inside this process: its numbers start afresh with the hub. Under a lease, the agent

@@ -1,4 +1,4 @@
-"""What an agent says when something went wrong: its errors, how its process ended, its last words.
+"""The errors that an agent reports when it fails: how its process ended, and its last lines of output.
 
 Pure. What an agent wrote to its standard error is shown to clients, in the status and in the log, so it is
 bounded, free of control sequences, and without what looks like a secret or is known to be one. The errors

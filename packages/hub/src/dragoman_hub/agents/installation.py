@@ -1,4 +1,5 @@
-"""Agents that an administrator adds from a client: those of the list of `dragoman agents install` alone.
+"""Installs agents for an administrator who asks from a client: only those in the list of `dragoman agents
+install`.
 
 An installation is that very command in a process of its own, with the plan that the administrator has seen:
 if the list says something else by then, nothing is done. One runs at a time, for a bounded time; it can be

@@ -1,5 +1,4 @@
-"""The agents of the hub: one process each, started when somebody needs it, watched, and stopped when nobody
-does.
+"""The agent processes of the hub: one per agent, started on demand, watched, and stopped when nobody uses it.
 
 A process that ends is started again with the next prompt, later and later if it keeps dying, and the sessions
 that it knew are brought back to it: resumed or loaded if it can, else made anew, with what was said before as

@@ -1,4 +1,4 @@
-"""One process of an agent, from its start to its end, and the sessions that it knows.
+"""One process of an agent, from its start to its end, with the sessions that it has loaded.
 
 Frames of the agent are sorted by session and given to it; what it asks beyond any session is answered here.
 Calls of the hub's own have ids of the hub, and an end: their answer, their deadline, or the agent's. Frames

@@ -1,4 +1,4 @@
-"""Requests of an agent that were answered without being stored, by the numbers of their frames.
+"""Requests of an agent that were answered without being stored, by their frame numbers.
 
 What is stored says itself whether it has an answer. A refusal is in no stream: the agent's host counts it
 with the frame that it answers, until that frame is acknowledged. A hub that comes back hears frames again

@@ -1,4 +1,4 @@
-"""What an agent tells that names no session: something for everybody, or that it has given up a request.
+"""Messages of an agent that name no session: notifications for all clients, and cancelled requests.
 
 Neither is stored: whoever is away misses the one, and the other is stored as what came of the request.
 """

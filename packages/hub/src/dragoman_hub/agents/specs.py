@@ -1,4 +1,4 @@
-"""From the settings of an agent to a way to start it.
+"""Makes a start command from an agent's settings.
 
 A command is held by an agent host, so that it outlives the hub; an agent of another dialect runs behind an
 interpreter that lives with it, so that what the interpreter knows outlives the hub as well.

@@ -1,4 +1,4 @@
-"""The hub as one ASGI application: the endpoint, the page, what can be observed.
+"""The hub as one ASGI application: the endpoint, the page, metrics and health.
 
 Clients of every dialect are welcome: one that begins as the protocol's version 1 is spoken to directly, any
 other through an interpreter, by the dialect that its address names (`?dialect=crow`) or by what it says

@@ -1,4 +1,4 @@
-"""Many WebSocket messages in one event: the ASGI extension `dragoman.many`, and messages as wire bytes.
+"""Sends many WebSocket messages in one event: the ASGI extension `dragoman.many`, and messages as wire bytes.
 
 An update a message is what the protocol says, and an event a message costs ten times what the message does.
 So there is an extension of ASGI, `dragoman.many`, announced in the scope: `{"type": "websocket.send", "many":

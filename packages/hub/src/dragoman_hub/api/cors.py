@@ -1,4 +1,4 @@
-"""What a browser wants to know before a page of another origin may read our answers (CORS).
+"""Answers a browser's CORS requests: may a page of another origin read our answers?
 
 Only pages that may come at all get this far: `Admission` has looked at their origin. A browser asks first
 (`OPTIONS`), without a token, and is told what such a page may send; answers then carry the page's origin.

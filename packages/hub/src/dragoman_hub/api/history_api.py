@@ -1,4 +1,4 @@
-"""The history of the thread protocol, served over all sessions of all agents, straight from the journal.
+"""The history of the thread protocol, for all sessions of all agents, read from the journal.
 
 A client of that protocol asks for threads and for their entries. Through the dialect alone it would get what
 one agent lists and what a replay tells: here every stream is a thread, no agent is started and no session

@@ -1,4 +1,4 @@
-"""Stands before a client of the thread protocol and answers what is about history; the rest passes.
+"""Answers a thread protocol client's requests for history, and passes all others on.
 
 It stands between the wire and the dialect, because only that wire has such questions. Answers come in the
 order in which they are ready, as that protocol allows. What is asked at once is bounded, and an answer counts

@@ -1,4 +1,4 @@
-"""A small JSON body from somebody without a token, who brings a secret in it instead.
+"""Reads a small JSON body from a sender that has a secret in the body instead of a token.
 
 The secret is in the body: addresses are logged by proxies, bodies are not. Only JSON is taken, which no form
 of another page can send, and only under a name of ours.

@@ -1,4 +1,4 @@
-"""A listener: an ASGI application on an address, closed by default.
+"""A listener: serves an ASGI application on an address, secured by default.
 
 Off loopback, TLS is demanded unless it is waived in so many words. Compression is off, because it costs forty
 kilobytes a connection. What peers may cost before they are admitted is bounded: see `acceptor`. What is

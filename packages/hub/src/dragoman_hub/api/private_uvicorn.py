@@ -1,4 +1,4 @@
-"""Everything of uvicorn that its documentation does not promise, for HTTP/1.1 and WebSockets.
+"""All uses of undocumented parts of uvicorn, for HTTP/1.1 and WebSockets.
 
 - `GuardedServer` accepts connections itself, with deadlines and bounds. It uses `Server.servers`, `.lifespan`
   and `.server_state`, `Config.http_protocol_class` and the parameters of protocols. The public way is

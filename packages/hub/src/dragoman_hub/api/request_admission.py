@@ -1,4 +1,4 @@
-"""Requests of those who may come in: the one check for every application behind a listener.
+"""Checks that a request is authorised, for every application behind a listener.
 
 Everybody is admitted or refused by the headers, before anything else of the request is read.
 """

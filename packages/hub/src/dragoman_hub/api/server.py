@@ -1,4 +1,4 @@
-"""The ASGI server of a listener, and the application with each request made known to its connection.
+"""The ASGI server of a listener, and the application that tells a connection about each of its requests.
 
 `HubServer` is uvicorn's, but for signals, which belong to whoever runs it. How connections are accepted is
 uvicorn's way here; `private_uvicorn` has another.

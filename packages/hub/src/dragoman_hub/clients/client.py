@@ -1,4 +1,4 @@
-"""One client of the hub: what it says, and what is said to it.
+"""One client of the hub: reads its messages, and sends it messages.
 
 Its messages are taken in order. What can be done at once is done at once; what has to wait, for an agent or
 for the journal, waits in a task of its own, a bounded number of them, and ends with the client. Everything it

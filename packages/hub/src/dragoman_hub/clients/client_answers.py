@@ -1,4 +1,4 @@
-"""What passes between a client and its agent in answers, in the form in which either may have it. Pure."""
+"""Converts answers between a client and its agent into the form that each can read. Pure."""
 
 from __future__ import annotations
 

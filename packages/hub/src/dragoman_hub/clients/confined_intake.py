@@ -1,5 +1,5 @@
-"""Messages of a client whose token is for some folders alone: the folders that a message names are looked at
-before it is taken, and what has come behind it waits, so that a cancel does not overtake its prompt.
+"""Messages of a client whose token is limited to some folders: the folders in a message are checked before it
+is accepted. Later messages wait meanwhile, so that a cancel does not overtake its prompt.
 
 A disk that hangs holds up the clients that name it, and nobody else.
 """

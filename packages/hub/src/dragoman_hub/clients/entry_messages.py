@@ -1,4 +1,4 @@
-"""What one client is told of one entry of a session's stream.
+"""The messages that a client gets for one entry of a session's stream.
 
 The same entry always gives the same messages to the same client, whether it is shown as it happens or read
 from the journal after a reconnect: that is what makes a cursor exact. An entry that is told in several

@@ -1,4 +1,4 @@
-"""What a client may ask of the hub beyond the protocol: `_dragoman/hub/…` (docs/hub-protocol.md)."""
+"""The hub's extension methods for clients: `_dragoman/hub/…` (docs/hub-protocol.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions of agents to people: which client can put one to a person, and which answers are a person's.
+"""Questions of agents to people: which clients can show one, and which answers come from a person.
 
 A client says what it can ask in its capabilities: forms and links under `elicitation`, and under
 `_meta.dragoman.permission` whether it can be asked for permission, which every client of the protocol can;

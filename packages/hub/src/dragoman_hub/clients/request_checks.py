@@ -1,4 +1,4 @@
-"""What is wrong with a request, before anything is done about it."""
+"""Validates requests before the hub acts on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sessions get on, at a glance: the last line, the turn's start, what it cost and what it changed.
+"""The progress of sessions in short: the last line, the turn's start, its cost and its changes.
 
 For screens that show many sessions at once and follow none of them. What is read of a session is the end of
 its stream, bounded in entries and in bytes, and no session is opened for it. A session that has not moved

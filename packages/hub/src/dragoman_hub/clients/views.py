@@ -1,4 +1,4 @@
-"""What clients are shown of the hub: how sessions stand, lists of them, agents."""
+"""What clients see of the hub: the state of sessions, lists of sessions, agents."""
 
 from __future__ import annotations
 

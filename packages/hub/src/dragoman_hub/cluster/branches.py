@@ -1,4 +1,4 @@
-"""The ways from a client's router to the nodes of its sessions: its own node's hub, or a link to another's.
+"""Connections from a client's router to the nodes of its sessions: to its own node's hub, or over a link.
 
 At the end of each stands a client of that node's hub, which answers as it would answer anybody. Requests to
 the real client are numbered apart, so that an answer finds back to the node that asked.

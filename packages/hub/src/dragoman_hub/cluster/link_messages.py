@@ -1,4 +1,4 @@
-"""What nodes say to each other about one client: words of a link, each with its number.
+"""The numbered messages that nodes exchange about one client, over a link.
 
 A link joins the router of a client at one node with the guest that stands for it at another. The bus may lose
 words; their numbers show it, and a link with a gap is at its end: the router opens another one, and

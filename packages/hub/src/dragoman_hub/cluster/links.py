@@ -1,4 +1,4 @@
-"""This node's end of all links: numbers what is said, and notices what was lost.
+"""This node's end of all links: numbers the messages that it sends, and detects lost ones.
 
 One subject a node; a link's words arrive there in the order of their sending or not at all. Both ends say now
 and then how far they have come, so that a loss is noticed even when nothing follows it.

@@ -1,4 +1,4 @@
-"""Which nodes there are: each holds a lease in the register, and renews it while it can act.
+"""The nodes of a cluster: each holds a lease in the register, and renews it while it is healthy.
 
 A lease is a key that its node writes every little while. Nobody's clock is compared with another's: a node
 counts from the moment before its last renewal, the others from the moment after they saw it, and a node stops

@@ -1,4 +1,4 @@
-"""From the settings of a hub to its journal, and to its place among others if the journal can be shared."""
+"""Opens a hub's journal from its settings, and joins the cluster if the journal can be shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client waits for, and how it is asked again when the node that was asked is lost.
+"""A client's unanswered requests, and how they are sent again when their node is lost.
 
 A prompt has a key, so that it is never run twice; so have requests that make a session. What only reads, or
 sets what was set already, may be done twice. What an agent was asked beyond the protocol may not: there,

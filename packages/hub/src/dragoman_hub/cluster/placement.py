@@ -1,4 +1,4 @@
-"""Which node is to have a session that nobody has: one that can, with little to do. Pure."""
+"""Chooses a node for a session without an owner: a suitable one with little load. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client of another node, as it sits at this one: an ordinary client of the hub over a link.
+"""A client of another node, as this node sees it: an ordinary client of the hub, over a link.
 
 The hub speaks to it as to any other. What it is told of a session carries the position that it has come to,
 so that its router can go on elsewhere. It is told no more than its router has room for.

@@ -1,4 +1,4 @@
-"""What a client's router asks nodes on its own behalf.
+"""Requests that a client's router sends to nodes itself.
 
 Its requests travel among the client's own and are told from them by their ids; the client never sees their
 answers.

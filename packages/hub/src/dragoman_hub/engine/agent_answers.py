@@ -1,4 +1,4 @@
-"""How long the hub waits for an answer of an agent.
+"""How long the hub waits for an agent's answer.
 
 Agents are machines, so each wait is bounded, unless `schema.waits` says that a person or a turn answers. The
 clock stands still while the agent waits for a person itself: it asks in the session that it is asked about,

@@ -1,4 +1,4 @@
-"""How many bytes may be on their way between the parts of a hub, and who is counted for them.
+"""Limits of the bytes in transit between the parts of a hub, and who they are counted for.
 
 Each kind of traffic has a budget for the whole hub, with a share for each agent and below it one for each
 session; clients have shares of their own. The table in docs/hub.md says what happens at each bound.

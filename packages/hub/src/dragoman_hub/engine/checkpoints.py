@@ -1,4 +1,4 @@
-"""Reads what a session has come to, and writes checkpoints into the streams of journals that are far away.
+"""Reads the state of a session from its stream, and writes checkpoints into streams of remote journals.
 
 A checkpoint is made by reading the stream, like any other opening, and not from what the hub has in memory: a
 wrong one would be a wrong session for ever. Without one, everything is read.

@@ -1,4 +1,4 @@
-"""Child sessions: an agent works in a session of its own making, for a session that a client has made.
+"""Child sessions: an agent works in a session that it made itself, for a session of a client.
 
 An agent announces a child with a `subagent_update` of the parent. The child becomes a session with a stream
 of its own. Its requests are judged and answered like those of any session, in the parent's folders; only the

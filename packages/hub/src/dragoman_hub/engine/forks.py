@@ -1,4 +1,4 @@
-"""A session that begins where another one stands, or stood: its past is copied, its agent asked to fork."""
+"""Forks a session at its end or at an earlier turn: copies its history, and asks its agent to fork."""
 
 from __future__ import annotations
 

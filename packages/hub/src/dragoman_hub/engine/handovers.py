@@ -1,4 +1,4 @@
-"""A session of one agent that goes on with another one: a new session in the same folders, with a brief.
+"""Hands a session over to another agent: a new session in the same folders, with a summary.
 
 The new session's first entry names the session that it goes on from, so that whoever finds the new one by
 its key finds all of it. The session that it goes on from gets a note as well; a hub that died before that

@@ -1,4 +1,4 @@
-"""Prompts whose key is looked up in the journal before they are accepted.
+"""Prompts that wait until their idempotency key has been looked up in the journal.
 
 A session has in mind the keys of its open prompts and its last answers; a session that has had no more than
 those needs no lookup. The journal knows every key that a session ever had, so a prompt that comes again after

@@ -1,4 +1,4 @@
-"""How a session comes to be open at this hub, and how it goes to another one.
+"""How a session is opened at this hub, and how it moves to another one.
 
 A session is made by an agent for a client, taken over from an agent that alone knew it, or opened from its
 stream. One that was somebody else's is read to its end, and one entry written behind it: what its owner

@@ -1,5 +1,5 @@
-"""A session that is open at this hub: runs its machine, stores what the machine writes, does what it wants
-done.
+"""A session that is open at this hub: runs its state machine, stores the entries that the machine writes, and
+carries out its actions.
 
 What the session has come to is one value, `state`, which `dispatch` replaces by what `step` makes of it.
 Whatever else is held here is lost by a crash without harm: the process that knows the session, the clients

@@ -1,4 +1,4 @@
-"""Append, then act: what happens in a session is stored first, and has its effect afterwards, in order.
+"""Append, then act: every event of a session is stored first and takes effect afterwards, in order.
 
 `add` never waits. Entries that gather while a commit lasts are stored together with the next one. Entries
 that were added together are stored together. If the journal refuses, nothing has an effect, the entries

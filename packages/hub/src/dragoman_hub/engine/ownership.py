@@ -1,4 +1,4 @@
-"""Whose a session is. A hub by itself has them all; nodes of a cluster have to claim them (see `cluster`)."""
+"""Which hub owns a session. A single hub owns all; nodes of a cluster have to claim them (see `cluster`)."""
 
 from __future__ import annotations
 

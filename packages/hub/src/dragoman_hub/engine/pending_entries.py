@@ -1,4 +1,4 @@
-"""What a session still has to act upon, as it was said.
+"""Entries that a session still has to act on, in their original form.
 
 The journal redacts what it stores. Requests of the agent, prompts that wait, and frames for an agent that
 outlives the hub are stored as pending: their originals are kept apart until they are settled. They are

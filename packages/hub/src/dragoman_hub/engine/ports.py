@@ -1,4 +1,5 @@
-"""What sessions need of the rooms above the engine: processes, followers, approvals, and the hub itself.
+"""Interfaces that sessions need from other parts of the hub: processes, followers, approvals, and the hub
+itself.
 
 Agents, clients, judge and hub implement these protocols; the engine imports none of those rooms. `Session`
 stands for `LiveSession`, which uses this module and therefore cannot be imported here.

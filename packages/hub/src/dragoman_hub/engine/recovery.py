@@ -1,4 +1,4 @@
-"""After a crash: the hub takes up what the one before it was in the middle of."""
+"""Recovers after a crash: the hub continues the unfinished work of the process before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent is told of a session that it does not know: a brief, in front of the next prompt.
+"""Tells an agent about a session that it does not know: a summary before the next prompt.
 
 It does not know the session because it has lost its memory of it, or because the session was handed over to
 it by another agent. The brief is made from the journal, of the session and of those that it goes on from.

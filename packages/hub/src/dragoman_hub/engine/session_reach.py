@@ -1,4 +1,4 @@
-"""Which sessions a token reaches: those of its agents, all of whose folders lie in its roots.
+"""Which sessions a token may use: those of its agents whose folders all lie in its roots.
 
 A session has a working folder and perhaps others, and its agent works in all of them. One folder outside is
 enough to keep a token with roots from it: from its list, its words, its questions and its turns. Folders have

@@ -1,4 +1,4 @@
-"""Who may come in: a token, a host that we are, an origin that we trust.
+"""Authorises requests: checks the token, the host name and the origin.
 
 A page of somebody else's, opened in a browser on this machine, can reach every port of it. It cannot choose
 the `Host` and `Origin` headers that its browser sends, and it does not know our token; each of the three is

@@ -1,4 +1,4 @@
-"""Connections on which no good token was shown yet: bounded in number, for all peers and for each address.
+"""Limits the connections that have not shown a valid token yet: in total, and for each address.
 
 When a bound is reached, a connection is closed to make room: the oldest one of the address that holds too
 many, or the oldest one of the address that holds the most. Admitted connections are never closed for it. An

@@ -1,4 +1,4 @@
-"""Tokens of a running hub: changes of their file are noticed, and who lost theirs is told about.
+"""The tokens of a running hub: notices changes of their file, and reports tokens that were removed.
 
     live = LiveGrants(store, admission, on_revoked=end_connections_of)
     live.refresh()                    # at the start, and on SIGHUP

@@ -1,4 +1,4 @@
-"""The file of tokens: hashes and what each is good for, beside the journal, for its owner's eyes.
+"""The file of tokens beside the journal: their hashes and scopes, readable only by its owner.
 
 Every change is made under a lock and replaces the file as a whole, so that a reader sees the old one or the
 new one. A token itself is never in it: it is shown when it is made, and then nobody knows it but its holder.

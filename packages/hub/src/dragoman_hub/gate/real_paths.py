@@ -1,4 +1,4 @@
-"""Where paths really lead, links resolved. A disk may hang, so the event loop never waits for one.
+"""Resolves the links in paths. A disk may hang, so the event loop never waits for it.
 
 Threads look, and what they find is good for seconds, because links change. Whoever decides about a request
 calls `look` first. Whoever only shows something hears what was found last, and by asking starts the next

@@ -1,4 +1,4 @@
-"""Who may ask the hub for what: one table of all that a client may say, checked before anything is done.
+"""The table of methods that a client may call, and who may call each. It is checked before anything happens.
 
 A row names the scope that a token needs, the parameters that name places on the hub's machine, and what the
 method does. Every request and notification of every client passes `check`, whatever its transport and its

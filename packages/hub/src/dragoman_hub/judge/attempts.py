@@ -1,5 +1,5 @@
-"""Lines of the audit log about what is no act of an agent: changes of modes, and people who were refused; and
-denials that the conversation tells of.
+"""Entries of the audit log that are not acts of an agent: changes of modes, people who were refused, and
+denials in the conversation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an agent may do through the hub: decided by the judge that `run` and `chat` use (docs/policy.md).
+"""Decides what an agent may do through the hub, with the judge of `run` and `chat` (docs/policy.md).
 
 An agent's request for permission is answered by a rule, or opened for people; either is in the audit log
 before anybody hears of it, and so is what people answer. What an agent wants of lent files and terminals is

@@ -1,4 +1,4 @@
-"""A question of an agent as it stands on the wire: whether it can be asked, and what it is answered with.
+"""The wire form of an agent's question: whether the hub can ask it, and how to answer it.
 
 Pure. Nothing here decides anything.
 """

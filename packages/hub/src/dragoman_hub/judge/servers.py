@@ -1,4 +1,4 @@
-"""MCP servers that clients name: programs and addresses that an agent will use, unasked.
+"""MCP servers that clients name: programs and addresses that an agent will use without asking.
 
 They are judged before the agent hears of them, by the rules that are about such servers; what no rule names
 is the client's own act and allowed. Where a rule asks, people are asked in the session. A session that is yet

@@ -1,4 +1,4 @@
-"""Whose a change is that was found after a turn, and how it is told."""
+"""Finds who made a file change that was found after a turn, and how to report it."""
 
 from __future__ import annotations
 

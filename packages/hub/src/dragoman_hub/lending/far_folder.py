@@ -1,4 +1,4 @@
-"""The folder of a session on another machine or in a container, looked at by whoever lends files there.
+"""A session's folder on another machine or in a container, whose snapshots are taken over there.
 
 That side keeps one look for each session and tells what is different since (`workspace.remote_changes`);
 what it told at the end of a turn is kept here. So the two stand around a turn as two snapshots of a folder of

@@ -1,4 +1,4 @@
-"""Puts the files of a session back to how they were before one of its turns, and forth again.
+"""Restores the files of a session to their state before a turn, and undoes that.
 
 The turn is named by the key of its prompt. What is shown first is what is done, or nothing is: an identity
 names the plan. Files that a person changed since, or nobody knows who, stay unless they are named. While

@@ -1,4 +1,4 @@
-"""One turn of one session, as far as files go: its folder before and after it, and what its agent named.
+"""The files of one turn: its folder before and after, and the files that its agent named.
 
 Whoever attributes a change to a turn asks which files its agent named, and which files were named by the
 agents of the turns that ran at the same time (`turn_overlap`). Nothing here looks into a folder.

@@ -1,5 +1,5 @@
-"""Files and terminals for agents whose client has none: the hub's own, confined to the session's folders, and
-used only as far as a guard permits.
+"""Files and terminals for agents whose client has none: those of the hub, limited to the session's folders
+and to what a guard permits.
 
 Nothing is begun before there is room for its answer (`SessionBounds.answers`); the answer counts until the
 agent's pipe has taken it. While people are asked, no room is held.

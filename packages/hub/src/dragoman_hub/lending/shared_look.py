@@ -1,4 +1,4 @@
-"""A look at a folder that several turns wait for, and the pause after one that took too long."""
+"""A snapshot of a folder that several turns share, and the pause after a slow one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A key-value bucket: values that are written only over the revision that their writer has seen.
+"""A key-value bucket whose writers must know the current revision.
 
 Every write carries an id. If its acknowledgement is lost it is sent again, and if that is refused because the
 key has moved, the value that is there is looked at: one with our id is our own, and the write succeeded.

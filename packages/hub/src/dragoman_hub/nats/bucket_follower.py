@@ -1,4 +1,4 @@
-"""Follows a bucket: what every key holds now, and a word for every change.
+"""Follows a bucket: the current value of every key, and an event for every change.
 
 There is no consumer that could fall behind or be lost with its server. What is said on the bucket's
 subjects is a hint that something will have changed; what has changed is read from the stream, from where

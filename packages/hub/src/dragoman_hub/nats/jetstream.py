@@ -1,5 +1,5 @@
-"""What we ask of JetStream: streams that are as we want them, messages by subject and sequence, stored or
-not.
+"""Our requests to JetStream: create streams with our settings, read messages by subject and sequence, store
+them reliably.
 
 Reads come in two kinds. `last` and `next_message` go to the leader of a stream and are true when they are
 answered; `batch` is answered by any replica, which may lag, and is for reading much. A publish says what the

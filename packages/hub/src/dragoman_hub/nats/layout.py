@@ -1,4 +1,4 @@
-"""Where things lie below a prefix: the names of JetStream's streams, their subjects, and their settings.
+"""The layout below a prefix: the names, subjects and settings of our JetStream streams.
 
 | JetStream stream | subjects | what |
 |---|---|---|

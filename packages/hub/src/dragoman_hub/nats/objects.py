@@ -1,4 +1,4 @@
-"""What is too large for a message: chunks in the object store, written one after the other, read in
+"""Payloads too large for a message: stored as chunks in the object store, one after the other, and read in
 batches."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a journal on NATS is reached and laid out: an address, the environment, and what both may say.
+"""Options of a journal on NATS: its address, its layout, and the environment variables that set them.
 
     nats://user:password@one:4222,two:4222/PREFIX?replicas=3&shards=4&max_age=30d&max_bytes=20GB
 

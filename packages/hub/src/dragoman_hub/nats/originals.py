@@ -1,4 +1,4 @@
-"""Originals of pending entries on NATS: a JetStream stream of their own, which nothing else reads.
+"""The unredacted originals of pending entries, in a JetStream stream of their own that nothing else reads.
 
 Each original is one message, or several if it is large, under the token and the sequence of its entry. It is
 written before the entry, so that no entry that needs one is ever there without. Of two nodes that write one

@@ -1,4 +1,4 @@
-"""nats-py, with what we use of it that it does not promise. The one module that imports it.
+"""All uses of nats-py, and of its private parts. No other module imports it.
 
 `PrivateNats` stands on these parts of nats-py 2.16: `_process_msg` and `_sid` (a message is handed over while
 the connection is read, its headers as they came, instead of through a task for each subscription),

@@ -1,4 +1,4 @@
-"""Answers of servers and nodes, those who wait for them, and the lack of them."""
+"""Waits for replies of servers and nodes, and handles missing ones."""
 
 from __future__ import annotations
 

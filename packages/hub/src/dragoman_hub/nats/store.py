@@ -1,4 +1,4 @@
-"""Opens everything that nodes share on NATS: the journal, the register and the bus, over one connection.
+"""Opens everything that nodes share on NATS over one connection: the journal, the register and the bus.
 
 async with open_nats("nats://host:4222/team") as place:
     place.journal, place.register, place.bus

@@ -1,4 +1,4 @@
-"""Answers from a notification: tickets that stand for one answer to one question, given by one device.
+"""Answers from a notification: a ticket stands for one answer to one question, from one device.
 
 A service worker has no token, so the message that it shows brings a ticket for each button: good once, for
 minutes, for the subscription that it was sent to. Using one ends the others of the same question and device.

@@ -1,4 +1,4 @@
-"""Messages that only one browser can read, and the proof of who sends them.
+"""Encrypts notifications for one browser, and signs them as the hub's.
 
 A message is encrypted for the key pair of a browser's subscription (RFC 8291, content coding `aes128gcm` of
 RFC 8188), so that the push service which carries it sees its size alone; all messages are padded to one size.

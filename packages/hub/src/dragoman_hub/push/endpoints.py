@@ -1,4 +1,4 @@
-"""The way to a push service: which addresses the hub talks to, and one POST.
+"""Sends to a push service: checks its address, and makes one POST request.
 
 A device names the address, so it is somebody else's word: it must be https, and what it resolves to must be
 an address of the public internet, unless the operator allows others (`push.private`); plain http to this

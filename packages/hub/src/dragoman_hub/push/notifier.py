@@ -1,4 +1,4 @@
-"""Tells devices that a session needs somebody, or that its turn is over while nobody has it open.
+"""Notifies devices that a session needs a person, or that its turn has ended while no client has it open.
 
 A message says which session, which kind of event, and a sentence of ours: no title, no path, nothing that an
 agent or a person wrote. Where a device wants buttons and its token may approve, it has tickets to answer with

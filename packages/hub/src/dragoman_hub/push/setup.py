@@ -1,4 +1,4 @@
-"""A notifier from the hub's settings, or the reason why there is none."""
+"""Makes a notifier from the hub's settings, or says why it can't."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The other side's end of the line: finds the agent host, or starts it, and passes its records on.
+"""The remote end of the connection: finds or starts the agent host, and passes its records on.
 
 Runs in the process that the connection has started (see `bootstrap`). Standard input and output become the
 socket of the agent host: what the two ends say is `dragoman_hub.agents.host.records`, as between a hub and an

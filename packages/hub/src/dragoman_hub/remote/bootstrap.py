@@ -1,4 +1,4 @@
-"""The first program of ours that runs on the other side: unpacks what we bring along, and hands over.
+"""The first of our programs on a remote machine: unpacks the archive of our code and starts the rest.
 
 It is sent as source over the connection and needs nothing but Python 3.11 and its standard library. It reads
 one order (a line of JSON), says what it needs, and answers with lines of JSON: `need` asks for the archive,

@@ -1,4 +1,4 @@
-"""The client program that reaches the other side (ssh, docker, podman), as a process of ours.
+"""The program that reaches a remote machine (ssh, docker, podman), as a child process.
 
 A socket is its standard input and output, another one its standard error. It is started without an event
 loop, and before one is imported: a handshake of ssh takes longer than that, and goes on meanwhile.

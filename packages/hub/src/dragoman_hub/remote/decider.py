@@ -1,4 +1,4 @@
-"""Decides here what an agent there may do, for a client that cannot: an editor knows nothing of accesses.
+"""Decides locally what a remote agent may do, for clients such as editors that don't know this request.
 
 Each access that the other side asks about goes through this user's policy and its audit log; what the policy
 says to ask is asked as an ordinary request for permission, at the client. What the client has granted to a

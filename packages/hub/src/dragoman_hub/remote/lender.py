@@ -1,4 +1,4 @@
-"""Stands before an agent on the other side, and lends it that side's files and terminals.
+"""Sits in front of an agent on a remote machine, and lends it that machine's files and terminals.
 
 What the agent asks of files and terminals is done here, in the folders of its session; before each access the
 client is asked for its leave (`_dragoman/access/permit`, see `workspace.remote_access`). Everything

@@ -1,4 +1,4 @@
-"""Requests of our own between a client and an agent that talk to each other: their answers are for us alone.
+"""Our own requests between a client and an agent that talk to each other: the answers are for us only.
 
 Whoever stands on the way of a relay asks one side something, and takes the answer out of what that side says
 to the other.

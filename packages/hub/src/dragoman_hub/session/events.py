@@ -1,4 +1,4 @@
-"""Everything that can happen to a session, and everything that a session may want done.
+"""All events of a session, and all actions that a session may request.
 
 Events are what `step` is given. Effects are what it gives back beside entries: each names the entry that
 must be stored before it is done (`after`), so that nothing happens that a crash could undo. An effect that

@@ -1,4 +1,4 @@
-"""What the hub writes into a session's stream besides the frames themselves.
+"""Notes: entries that the hub itself writes into a session's stream, besides the frames.
 
 A note is one JSON object whose member `hub` names its kind. Notes make a stream complete: whoever reads it
 from its beginning knows the session as the hub knew it, and what its clients were told.

@@ -1,4 +1,4 @@
-"""What a session has come to: the fold of the entries of its stream.
+"""The state of a session, computed from the entries of its stream.
 
 `apply` is the only way in which entries become state, both when the hub writes them and when a later hub
 reads them: what the hub believes and what it would believe after a crash are the same. Beside that the

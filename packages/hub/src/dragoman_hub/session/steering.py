@@ -1,4 +1,4 @@
-"""Messages into a turn that runs: each is stored, given to the agent at most once, and has one outcome.
+"""Messages into a running turn: each is stored, sent to the agent at most once, and has one outcome.
 
 A message has a key, as a prompt has. It is stored with the frame for the agent before the agent gets it, and
 the same key is never accepted again. Its outcome is what the agent answers. If the agent, the session or the

@@ -1,4 +1,4 @@
-"""The agent host of one agent: holds its pipes, and hands what it says to whichever hub is there.
+"""The host of one agent: holds its pipes, and passes its output to the hub that is connected.
 
 It promises that a frame is kept until a hub has acknowledged it, that a write is given to the agent whole and
 once, and that the agent does not outlive its agent host. One hub at a time: the one that came last. A hub

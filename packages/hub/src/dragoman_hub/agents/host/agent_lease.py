@@ -1,4 +1,4 @@
-"""What an agent may do under the lease of its hub: act while it lasts, stand still when it has run out.
+"""Ties an agent to the lease of its hub: the agent runs while the lease lasts, and is suspended afterwards.
 
 Without any lease it may act. When the lease runs out its whole tree is stopped, and goes on with a new one;
 if none comes for `linger` seconds, it is lost and must end. From the moment that the lease has run out the

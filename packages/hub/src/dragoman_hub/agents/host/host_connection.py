@@ -1,4 +1,4 @@
-"""The hub's end of the socket to an agent host: a hosted agent, and the sink that hears it.
+"""The hub's end of the socket to an agent host: a hosted agent, and the sink that receives its frames.
 
 Nothing is trusted to arrive: acknowledgements may be lost and come to nothing, frames then come again with
 the same numbers, and a write is told to be taken by the agent host alone. How an agent host is found and

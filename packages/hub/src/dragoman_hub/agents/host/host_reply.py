@@ -1,4 +1,5 @@
-"""What an agent host says on its standard output while it starts: that it is ready, or why it cannot be."""
+"""The reply of an agent host on its standard output when it starts: that it is ready, or why it can't
+start."""
 
 from __future__ import annotations
 

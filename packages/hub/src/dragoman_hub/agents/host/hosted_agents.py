@@ -1,4 +1,4 @@
-"""An agent whose process outlives the hub: `host_agent` starts one, `find_hosted` comes back to it.
+"""Agents whose processes outlive the hub: `host_agent` starts one, `find_hosted` reconnects to it.
 
 Frames are numbered over the agent's life and come again until they are acknowledged, so a hub that stores the
 number with the frame knows each of them exactly once. A write that names its stream and sequence is given to

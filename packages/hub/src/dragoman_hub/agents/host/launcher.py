@@ -1,4 +1,4 @@
-"""Starts agent hosts, and buries those that we started.
+"""Starts agent hosts, and collects the exit status of those that it started.
 
 An agent host is a process in a session of its own that shares nothing with us. While we live we are its
 parent, and somebody has to take note of its end; once we are gone, the system does. Knows processes, and

@@ -1,4 +1,4 @@
-"""Where an agent host is found: a socket in a private folder, with a secret beside it.
+"""The location of an agent host: a socket in a private folder, with a secret beside it.
 
 The folder must belong to us and be closed to everybody else, the peer must run as our user, and the secret
 must be known: the first two keep others out, the third also keeps out a process of ours that only happens to

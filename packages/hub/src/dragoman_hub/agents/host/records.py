@@ -1,5 +1,4 @@
-"""What a hub and an agent host say to each other over their socket: records, and how they are cut from a
-stream.
+"""The records that a hub and an agent host exchange over their socket, and how to read them from a stream.
 
 A record is a fixed header (kind, size of the payload, a number) and its payload. A record is acted upon when
 it is there as a whole, and never before: what the death of one side has torn is as if it had not been said.

@@ -1,4 +1,4 @@
-"""What an entry of a session's stream tells whoever watches the hub: turns, questions, tools, costs.
+"""Reads metrics from the entries of a session's stream: turns, questions, tools, costs.
 
 The journal sees everything before it has an effect, so watching needs no calls from the hub beyond it. Nearly
 every entry is an update that tells nothing here, and is passed over after a look at its bytes. Pure, without

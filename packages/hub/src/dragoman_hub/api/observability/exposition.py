@@ -1,4 +1,4 @@
-"""Meters as text, in the format that Prometheus reads (version 0.0.4). Pure: families in, bytes out."""
+"""Writes metrics in the text format of Prometheus (version 0.0.4). Pure: families in, bytes out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The metrics of a hub, by name. docs/operations.md lists them for those who alert on them.
+"""The metrics of a hub, by name. docs/operations.md lists them for alert rules.
 
 What happens is counted as it happens; what is, is taken from a `Status` when somebody looks.
 """

@@ -1,5 +1,5 @@
-"""The running hub, as `StatusSource` wants to see it. Reads plain attributes of hub, pool and clients; waits
-for nothing.
+"""Reads the state of the running hub for `StatusSource`, from plain attributes of hub, pool and clients,
+without waiting.
 
     seen = HubSnapshot(hub, url=url, journal=path, meters=observer.meters)
     await observer.status(seen)

@@ -1,4 +1,4 @@
-"""A journal that is watched: what is appended to it, how long that took, and what is read from it.
+"""A journal that measures its use: appended bytes, the time of each append, and reads.
 
 It keeps every promise of the journal behind it, because it changes nothing.
 """

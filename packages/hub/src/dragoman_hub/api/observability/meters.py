@@ -1,4 +1,4 @@
-"""Counters, gauges and histograms, cheap enough for the way that every frame takes.
+"""Counters, gauges and histograms, cheap enough to use for every frame.
 
 A family has a name, a meaning and label names; its members are found by label values and kept by whoever
 counts: `of` is a look-up, `add` is an addition. Nothing here locks: all counting happens in one thread.

@@ -1,4 +1,4 @@
-"""Whoever watches a hub: counts what its journal stores, and says how it stands.
+"""Observes a hub: counts what its journal stores, and reports its status.
 
     observer = Observer()
     journal = observer.measured(journal)          # turns, questions, frames, costs: all from what is stored

@@ -1,4 +1,4 @@
-"""Turns as spans of OpenTelemetry. The one module that imports it; who has no spans does not load this.
+"""Exports turns as spans of OpenTelemetry. Only this module imports it, and only if spans are configured.
 
     turn (client) ── tool call …
                   └─ approval, under the tool call that it is about

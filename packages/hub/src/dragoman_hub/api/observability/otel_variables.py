@@ -1,4 +1,4 @@
-"""What the variables of OpenTelemetry say about spans, for every program that has them. Imports nothing.
+"""Reads the environment variables of OpenTelemetry about spans. Imports nothing.
 
 A program sends spans if a variable names a collector or the exporter; nothing of ours has to be set. What is
 said about names, headers, sampling and batches, OpenTelemetry's own library reads.

@@ -1,4 +1,5 @@
-"""What process trees use: processor time, memory, processes, open descriptors. Read from Linux's `/proc`.
+"""The resources that process trees use: processor time, memory, processes, open descriptors. Read from
+Linux's `/proc`.
 
 One look serves any number of trees: the process table is read once, and descriptors are counted only of
 processes that belong to a tree. A process that vanishes while one looks is not counted; where there is no

@@ -1,4 +1,4 @@
-"""Spans: a turn as a trace that a person can look at, with its tool calls and the time it waited for people.
+"""Spans: a turn as a trace, with its tool calls and the time that it waited for people.
 
 This is the face, which imports nothing. `NoSpans` is what a hub has by default and costs a call;
 `open_spans` gives the one that tells an OpenTelemetry collector, and needs `dragoman[otel]`. Nothing that was

@@ -1,4 +1,4 @@
-"""How a hub stands: the answer to `_dragoman/hub/status`, made from what the hub shows of itself.
+"""The status of a hub: the answer to `_dragoman/hub/status`.
 
 `StatusSource` names what is needed and nothing more; `status_of` is pure. What costs something to find out,
 such as what processes use, is handed in. docs/operations.md describes every member.

@@ -1,4 +1,4 @@
-"""W3C Trace Context, level 1, in the `_meta` of a message: read strictly, written plainly.
+"""W3C Trace Context, level 1, in the `_meta` of a message: reads it strictly and writes it.
 
 What does not follow the recommendation to the letter is not there: a context that is half understood would
 put spans into somebody else's trace. Pure, and without a word of OpenTelemetry.

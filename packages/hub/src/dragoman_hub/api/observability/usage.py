@@ -1,4 +1,4 @@
-"""What turns cost: read from what agents say, added up by agent and by session.
+"""The cost of turns: read from the agents' messages, summed by agent and by session.
 
 Two things tell of it. An answer to `session/prompt` may carry `usage`: tokens, which are taken to be the
 turn's own. An update `usage_update` carries how full the context is, and what the session has cost so far.
