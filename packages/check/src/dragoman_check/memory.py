@@ -1,4 +1,4 @@
-"""What was said in sessions, to be compared with what comes back when one is loaded.
+"""Remembers the messages of sessions, to compare them with the history when a session is loaded.
 
 A scene that loads a session on another connection than the one it was made on leaves `session_facts` of the
 first as the fact `session_facts` of the second. Turns that were stopped, failed or ran a command are left

@@ -1,4 +1,4 @@
-"""Packs: lists of advice that guides give to authors of agents and clients, each line as something to check.
+"""Packs: advice from guides for authors of agents and clients, each item as a check.
 
 A line is kept if the requirements of the catalogue behind it are, and, where the guide asks for more than the
 protocol does, if a judge of its own says so. What no wire shows says so instead of passing.

@@ -1,4 +1,4 @@
-"""A rule reads a conversation and says of each place that shows its requirements whether they were kept.
+"""The interface of a rule: it reads a conversation and reports where requirements were kept or broken.
 
     @rule("TURN-05", "TURN-06", side="agent", fix="Answer session/prompt with one of the five stop reasons.")
     def a_turn_ends_with_a_stop_reason(conversation: Conversation) -> Iterator[Observation]:

@@ -1,4 +1,4 @@
-"""Values as they stand in frames, which may be anything: texts, lists of objects, and paths of any system."""
+"""Reads values from frames, which may hold anything: texts, lists of objects, paths of any system."""
 
 from __future__ import annotations
 

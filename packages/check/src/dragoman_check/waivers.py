@@ -1,4 +1,4 @@
-"""Waivers: findings that somebody knows of and lives with, each for a reason.
+"""Waivers: known findings that a project accepts, each with a reason.
 
     [[waiver]]
     requirement = "TURN-06"          # an id, or a whole area: "TERM-*"

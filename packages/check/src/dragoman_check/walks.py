@@ -1,4 +1,4 @@
-"""Going through what a frame says in the words of the protocol.
+"""Walks through the protocol-defined contents of a frame.
 
 What is free in form is left out: `_meta`, the input and output of tools, data of errors, what a user filled
 into a form, and everything about methods that the protocol does not define. Frames may be nested as deeply as

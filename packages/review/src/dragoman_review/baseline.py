@@ -1,4 +1,4 @@
-"""Findings that were there before: a file that lists them, so that only new ones are reported.
+"""The baseline: a file that lists known findings, so that only new ones are reported.
 
 A finding is known by its rule, its file and the text of its line, not by the line's number, so that it stays
 known when lines are added above it. The secret in a line is left out of its fingerprint. Pure but for `read`

@@ -1,4 +1,4 @@
-"""Calls that a change breaks: a Python function takes other parameters than before, and a call does not fit.
+"""Calls that a change breaks: a Python function's parameters changed, and a call does not fit them.
 
 Only what is certain is reported: functions of modules, without decorators, that are called by a name which
 was imported from that module, with arguments that the old signature took and the new one does not. Pure.

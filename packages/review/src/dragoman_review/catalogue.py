@@ -1,4 +1,4 @@
-"""Every rule that there is, in one list: data and functions alike. Pure.
+"""All rules in one list, both those that are data and those that are functions. Pure.
 
 What ruff and oxlint know beside ours is theirs to list; it is reported as `python/…` and `javascript/…`.
 """

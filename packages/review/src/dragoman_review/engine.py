@@ -1,4 +1,4 @@
-"""The review: texts go in, findings come out as they are found.
+"""The review: takes texts, and yields findings as they are found.
 
 Nothing is read behind the caller's back: a source is reviewed as it was given, saved or not. Texts are looked
 through by worker processes of our own and by the tools that are installed, a few at a time; what one of them

@@ -1,4 +1,4 @@
-"""What comes out of a review: findings. Values only; what goes in is in `source`.
+"""Findings: the output of a review. Plain values; `source` has the input.
 
 Lines and columns count from 1, columns in characters; an end is exclusive. Edits count characters from 0, in
 the text of the source that was reviewed, and are worth nothing for any other text.

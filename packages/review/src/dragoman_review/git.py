@@ -1,4 +1,4 @@
-"""What git knows: which files changed, in which lines, and their texts before.
+"""Reads from git which files and lines changed, and their earlier texts.
 
 Asked with the program `git`, so that nothing is written, nothing that the repository's configuration names is
 run (`system.git`), and no question is put to a person. Lines are those of the new text. What is read is the

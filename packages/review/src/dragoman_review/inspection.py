@@ -1,4 +1,4 @@
-"""Everything that can be found in one text without a tool of others: one function of values. Pure.
+"""Runs all our own checks on one text, without external tools: a pure function.
 
 It may take long, for rules that users wrote or texts that machines wrote; whoever calls it sees to that.
 """

@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript reviewed by oxlint, where it is installed.
+"""Reviews JavaScript and TypeScript with oxlint, if it is installed.
 
 It reads files only, so the texts are written to a folder of our own that is gone afterwards, under numbers
 for names, with a configuration of our own beside them. It tells places but no edits: what it would mend is

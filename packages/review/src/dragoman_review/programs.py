@@ -1,4 +1,4 @@
-"""Runs a tool: gives it a text, takes its answer, and never waits for ever.
+"""Runs an external tool: gives it a text and reads its output, within a time limit.
 
 It runs in a process group of its own, which is gone when the caller is, however that ends.
 """

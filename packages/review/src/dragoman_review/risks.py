@@ -1,4 +1,4 @@
-"""What is risky about something that somebody is asked to permit, by the reviewer's rules. Pure.
+"""Finds risks in an action that a person is asked to permit, by the reviewer's rules. Pure.
 
 A `Proposal` is what would be done: commands, texts that files would get, and paths. The rules look at the
 commands as shell scripts, with the severities of commands that are about to be run, and at each text as at a

@@ -1,4 +1,4 @@
-"""Python reviewed by ruff: what it is asked for, and its answers as findings.
+"""Reviews Python with ruff: its options, and its output as findings.
 
 The text goes in on standard input, so that nothing is read from the disk, and with a configuration of our
 own (`data/asked-of-ruff.toml`), so that the answer does not depend on where the text comes from. `# noqa` in

@@ -1,4 +1,4 @@
-"""Rules as data: what a rule says, and reading it from TOML.
+"""Rules as data: the fields of a rule, and reading it from TOML.
 
 A rule is either a regular expression (`pattern`) or a shape of the program (`match`, in the words of
 ast-grep). Our own rules are written the same way as those of users and have no other rights. A mistake in a

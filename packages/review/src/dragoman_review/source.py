@@ -1,4 +1,4 @@
-"""What goes into a review, and what its reader is told beside the findings. Values only.
+"""The input of a review, and its messages besides findings. Plain values.
 
 Apart from `finding`, so that whoever lists and reads files loads nothing that judges them.
 """

@@ -1,4 +1,4 @@
-"""Texts from the disk: which files of a folder are worth a review, and reading them.
+"""Reads texts from the disk: chooses the files of a folder that are worth a review.
 
 What is not reviewed (binary, too large) is told in a note, unless it is of a kind that nobody expects to be
 reviewed. A link is not followed and nothing but a regular file is opened: a pipe would wait for ever.

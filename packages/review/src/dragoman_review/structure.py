@@ -1,4 +1,4 @@
-"""Rules that are shapes of programs, matched by ast-grep. The only module that knows that library.
+"""Rules that match the structure of code, by ast-grep. Only this module uses that library.
 
 Where it is not installed, as in `dragoman.pyz`, there are no such findings, and `is_available` says so. The
 library panics with a `BaseException` on a language that it does not know, so only languages of our list reach

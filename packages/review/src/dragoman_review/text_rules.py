@@ -1,4 +1,4 @@
-"""Rules that are regular expressions, tried on one text. Pure.
+"""Rules that are regular expressions, applied to one text. Pure.
 
 What is reported as a secret must look random as well: a token of a known shape that says `EXAMPLE`, that
 repeats itself or that is filled in at run time is none. A line that was written by a machine is left alone,

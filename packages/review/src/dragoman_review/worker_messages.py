@@ -1,4 +1,4 @@
-"""What the review and its worker processes say to each other, one JSON text a line.
+"""The messages between the review and its worker processes, one JSON text per line.
 
 Apart from the worker, so that the review itself does not load what only workers need.
 """

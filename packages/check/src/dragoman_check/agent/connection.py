@@ -1,4 +1,5 @@
-"""One connection to an agent under examination: frames by hand, all lines recorded, none judged.
+"""One connection to an agent under examination: frames are written by hand, and all lines are recorded but
+not judged.
 
 Stretches get names: from a request to its answer, or from one moment to another. Whoever plays a scene waits
 with a deadline: an agent that says nothing raises `Silence`, an agent that has ended `AgentGone`. Both end

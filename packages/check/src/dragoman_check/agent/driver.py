@@ -1,4 +1,4 @@
-"""What every scene does on a connection: introduce the client, open a session, prompt, hold and release.
+"""Steps that all scenes share: initialize, open a session, prompt, hold answers back and release them.
 
 A turn that does not end in time is cancelled, so that the scene can go on; if that does not end it either,
 the scene is over.

@@ -1,4 +1,4 @@
-"""The live examination of an agent: a connection that keeps every line, an editor, and scenes.
+"""Examines a live agent: a connection that records every line, a simulated editor, and scenes.
 
 A scene makes an agent show what it does. It names the stretches in which something was tried (marks), writes
 down what was seen beside the wire (facts), and judges nothing. Facts of every recording:

@@ -1,4 +1,4 @@
-"""Where scenes are played: folders to work in, connections to the agent, and what was learnt about it.
+"""The environment of scenes: working folders, connections to the agent, and the facts learnt about it.
 
 Each connection is a process of its own and a recording of its own. A scene that the agent breaks off by
 dying or by saying nothing leaves its recording, with a fact that says what was being tried.

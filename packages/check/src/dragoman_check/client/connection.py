@@ -1,4 +1,4 @@
-"""The stand-in's end of a conversation: frames written by hand, every line kept, nothing judged.
+"""The stand-in agent's connection: frames are written by hand, every line is recorded, nothing is judged.
 
 Whoever plays a scene waits with a deadline: a client that says nothing raises `ClientSilence`, one that has
 closed the connection raises `ClientGone`. What is kept is kept at once, so that a client which ends us loses

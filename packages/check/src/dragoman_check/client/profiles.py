@@ -1,4 +1,4 @@
-"""Whom the stand-in plays: what it advertises, what a session offers, and which scenes it plays.
+"""Profiles of the stand-in agent: the capabilities it advertises, its session settings, and its scenes.
 
 A client is started once for each of them, because much of what a client must do shows only with an agent
 that says less, says it oddly, or wants a login.

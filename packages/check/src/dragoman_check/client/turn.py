@@ -1,4 +1,4 @@
-"""What a scene has in its hands: one prompt turn of a client under examination.
+"""The tools of a scene: one prompt turn of a client under examination.
 
 A stretch is marked whatever becomes of it. A method that a client leaves without an answer is not waited for
 again: the next scene that needs it is over at once.

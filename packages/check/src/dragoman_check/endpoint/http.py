@@ -1,4 +1,5 @@
-"""HTTP by hand: one request a connection, every status and header kept, streams of events read as they come.
+"""A minimal HTTP client: one request per connection, every status and header kept, event streams read as they
+arrive.
 
 A library would repair what an examiner wants to see. Only as much of HTTP/1.1 as that needs: bodies with a
 length, in chunks, or up to the end.

@@ -1,4 +1,5 @@
-"""The scenes at an endpoint: refusals, a conversation over streams, coming back, and one over a socket."""
+"""Scenes at a network endpoint: refusals, a conversation over streams, a reconnect, and one over a
+WebSocket."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The MCP servers that a client names for a session: they start and end with it, and no other session sees
-them.
+"""The MCP servers that a client names for a session: they start and end with it, and serve no other.
 
 Each server has a task of its own, so that one which fails costs nothing but itself: the user is told, and the
 session goes on without it. The `mcp` package is imported here, in a thread, and only for a session that has

@@ -1,5 +1,5 @@
-"""Scenes about cancelling. Where it can be, a turn lasts because an answer that it needs is held back: then
-no clock decides. A turn that ends before it could be cancelled shows nothing, and rules say nothing of it.
+"""Scenes about cancelling. Where possible, the turn waits for an answer that the scene holds back, so that no
+timing decides. A turn that ends before it could be cancelled shows nothing, and is not judged.
 """
 
 from __future__ import annotations

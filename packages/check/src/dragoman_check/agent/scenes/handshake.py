@@ -1,4 +1,4 @@
-"""Scenes about the handshake: what comes before it, other versions, and a client whose words are nonsense."""
+"""Scenes about the handshake: requests before it, other versions, and a client that sends nonsense."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modes and options while nothing runs; what was set at first is set again at the end."""
+"""Sets modes and options while no turn runs, and restores the first values at the end."""
 
 from __future__ import annotations
 

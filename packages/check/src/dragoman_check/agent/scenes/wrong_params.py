@@ -1,4 +1,4 @@
-"""Requests with params of the wrong shape, with odd ones, and for what nobody knows."""
+"""Requests with params of the wrong shape, with unusual params, and with unknown methods."""
 
 from __future__ import annotations
 

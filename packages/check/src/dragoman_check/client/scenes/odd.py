@@ -1,4 +1,4 @@
-"""What is odd, and what a client must live with: it drops it, takes what can be taken, or answers -32601."""
+"""Unusual messages that a client must tolerate: it ignores them, uses the valid part, or answers -32601."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Permissions: one, several at once, of calls and sessions that nobody has heard of, and withdrawn ones."""
+"""Scenes about permissions: one, several at once, for unknown calls and sessions, and withdrawn ones."""
 
 from __future__ import annotations
 

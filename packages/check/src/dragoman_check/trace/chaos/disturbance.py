@@ -1,4 +1,4 @@
-"""What a fault makes of a frame: the pieces to send, with the waits between them. Pure.
+"""How a fault changes a frame: the pieces to send, and the waits between them. Pure.
 
 Order is never changed and no byte of a message is: what a pipe cannot do, chaos does not do. Answers can be
 dropped or replaced by an error, notifications doubled or followed by ones that nobody knows; requests are

@@ -1,4 +1,4 @@
-"""Which fault happens where: decided by a seed and the number of a frame, and by nothing else.
+"""Decides which fault happens to which frame, only by a seed and the frame's number.
 
 The same seed gives the same faults to the same conversation, however fast it goes. A list of faults can be
 written down as a script, replayed without the seed, and shortened.

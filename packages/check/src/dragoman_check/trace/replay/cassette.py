@@ -1,4 +1,4 @@
-"""A recording cut into scenes: for each request of the client, what the agent did about it, in order.
+"""A recording cut into scenes: for each request of the client, the agent's reaction, in order.
 
 A scene is what can be played again when somebody makes a request like the recorded one: frames to send,
 questions of the agent whose answers are waited for, a cancel that the recorded turn was ended by. Which

@@ -1,4 +1,4 @@
-"""Writes down a conversation as a transcript: both directions, standard error, how it began and how it ended.
+"""Records a conversation as a transcript: both directions, standard error, and how it began and ended.
 
 Each line of the wire is an entry with the moment at which its end arrived. Files are private to their owner.
 A file that is full is closed and the next one begun; of one conversation only the last few are kept. What
