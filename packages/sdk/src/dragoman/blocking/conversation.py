@@ -78,9 +78,7 @@ class Conversation:
 
 
 class StderrCalls:
-    """Calls a function with what the agent writes to its standard error, in a thread of its own: a function
-    that blocks does not hold up the loop.
-    """
+    """Calls a function with the agent's standard error, in its own thread, so that it can't block the loop."""
 
     def __init__(self, function: Callable[[bytes], None] | None) -> None:
         self._function = function
@@ -89,7 +87,7 @@ class StderrCalls:
 
     @property
     def put(self) -> Callable[[bytes], None] | None:
-        """What takes a chunk; None if nobody wants any."""
+        """The function that accepts a chunk; None if nobody reads standard error."""
         return None if self._function is None else self._put
 
     def _put(self, chunk: bytes) -> None:

@@ -24,12 +24,12 @@ def takes_credentials(result: Object) -> bool:
 
 
 def add_credentials(params: Object, credentials: Json) -> Object:
-    """Params of `authenticate` for such an agent."""
+    """Add credentials to the params of `authenticate`."""
     return {**params, "_meta": {**as_object(params.get("_meta")), CREDENTIALS_KEY: credentials}}
 
 
 def take_credentials(fields: Object) -> tuple[Object, Json]:
-    """Params or a result without what is said here, and what it was; None if there was nothing."""
+    """Remove credentials from params or a result, and return both; None if there were none."""
     meta = as_object(fields.get("_meta"))
     if CREDENTIALS_KEY not in meta:
         return fields, None

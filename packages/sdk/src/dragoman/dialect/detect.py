@@ -52,7 +52,7 @@ class HasOwnIds(Protocol):
 
 
 class UndecidedEdge(Edge):
-    """What both positions share: the tally, what was said so far, and the hand-over."""
+    """Base of both positions: the evidence, the messages so far, and the hand-over."""
 
     name = AUTO
     position: ClassVar[Position]

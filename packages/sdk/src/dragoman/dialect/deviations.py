@@ -151,7 +151,7 @@ def _place(path: str) -> str:
 
 
 def is_update(fields: Object) -> bool:
-    """Whether v1 has such an update, and this is a whole one."""
+    """Whether v1 has this kind of update, and this one is complete."""
     try:
         update, deviations = examine(msgspec.json.encode(fields), SessionUpdate)
     except SchemaError:

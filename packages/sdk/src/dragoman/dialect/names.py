@@ -35,7 +35,7 @@ CHOICES: tuple[str, ...] = (AUTO, *DIALECTS)
 
 
 def check_dialect(dialect: str) -> None:
-    """Refuse a name that is no dialect."""
+    """Raise an error if a name is not a dialect."""
     if dialect not in CHOICES:
         raise LocalMistake(f"unknown dialect {dialect!r}. Choose from {', '.join(CHOICES)}")
 

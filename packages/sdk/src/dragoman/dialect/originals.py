@@ -21,7 +21,7 @@ _SECRET_NAMES = re.compile(
 
 
 def keep(fields: Object, dialect: str, original: Json) -> Object:
-    """`fields` with its original in `_meta`, beside whatever is there."""
+    """`fields` with their original added to `_meta`."""
     raw = without_secrets(original)
     entry: Object = {"name": dialect, "raw": raw}
     if raw != original:
@@ -30,7 +30,7 @@ def keep(fields: Object, dialect: str, original: Json) -> Object:
 
 
 def original_of(fields: Object, dialect: str) -> Json | None:
-    """The original, if there is one of this dialect and nothing was left out of it."""
+    """The original, if there is one of this dialect and it is complete."""
     entry = as_object(as_object(fields.get("_meta")).get(KEY))
     return None if entry.get("name") != dialect or entry.get("partial") else entry.get("raw")
 

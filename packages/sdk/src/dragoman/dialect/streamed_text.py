@@ -60,7 +60,7 @@ class StreamedText:
             self._is_cut = True
 
     def repeats(self, blocks: Iterable[Json]) -> bool:
-        """Whether these blocks say only what was streamed."""
+        """Whether these blocks hold only streamed text."""
         final_text = "".join(map(_text, blocks)).strip()
         text = "".join(self._chunks)
         if not final_text:

@@ -84,7 +84,7 @@ class WireForm(AcpexForm):
         return write_end(result, self, note)
 
     def update(self, update: Object, note: Note) -> Object | None:
-        """Without an id, unless it is one that had one; the edge numbers the others."""
+        """Write an update without an id, unless it had one; the edge numbers the others."""
         first_form = original(
             update, self, partial(read_one, form=self, note=ignore_note), lambda raw: "type" not in raw
         )

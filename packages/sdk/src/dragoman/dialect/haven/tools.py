@@ -23,13 +23,13 @@ MANY = 4096
 
 
 class HavenToolCalls:
-    """What was said of each call before: an update says only what is new."""
+    """The earlier updates of each call: a new update holds only changes."""
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str], Object] = {}
 
     def of(self, session: str, call: Json) -> Object:
-        """What is known; empty if nothing is."""
+        """Everything known about a call; empty if nothing is."""
         return self._calls.get((session, as_text(call)), {})
 
     def note(self, session: str, call: Json, fields: Object) -> None:
@@ -42,7 +42,7 @@ class HavenToolCalls:
 def read_call(
     call: Object, session: str, calls: HavenToolCalls, edge: Edge, *, whole: bool = False
 ) -> Object:
-    """A tool call, an update of one, or the one that a permission is about, in v1. `whole` if it must say all
+    """Read a tool call, an update, or the call of a permission request into v1. `whole` requires every field
     that v1 demands of a new call.
     """
     facts = calls.of(session, call.get("id", call.get("toolCallId")))

@@ -34,7 +34,8 @@ from dragoman.dialect.quirks.quirk import Quirk
 
 
 class Quirks(Edge):
-    """Passes everything until the peer has introduced itself. One without quirks costs nothing after that."""
+    """Passes everything until the peer has introduced itself. For a peer without quirks it is free after
+    that."""
 
     name = "quirks"
     # Nobody introduces himself with an update.

@@ -26,7 +26,7 @@ from dragoman.wire.codes import METHOD_NOT_FOUND
 
 
 class ProbingClient(Edge):
-    """Becomes one of the two edges with the client's first request, for good."""
+    """Becomes one of the two edges at the client's first request, for good."""
 
     name = NAME
     asks_permission = False

@@ -34,7 +34,7 @@ class ThreadQuestion(NamedTuple):
 
 @dataclass
 class Thread:
-    """`opening` is None unless it is being opened right now."""
+    """The state of one thread. `opening` is None unless the thread is being opened right now."""
 
     id: str
     entries: Entries

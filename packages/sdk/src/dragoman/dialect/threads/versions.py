@@ -36,8 +36,8 @@ def hash_text(text: str) -> int:
 
 
 def token_of_text(text: str) -> str:
-    """Of a whole file, as `workspace.versions.version_of` makes it: whoever reads the file, as text
-    or as bytes, from a client or from us, is given the same version.
+    """The version of a whole file, the same as `workspace.versions.version_of`: a file has one version,
+    however it is read and by whom.
     """
     return f"c{hashlib.blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"
 

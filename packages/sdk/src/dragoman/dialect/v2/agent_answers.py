@@ -30,7 +30,7 @@ def plain(method: str, result: Json, report: LossReporter) -> Json:
 
 
 def convert_error(message: Message, client_id: Id | UnsetType, report: LossReporter) -> Message:
-    """An error. The codes mean the same in both versions; v1 does not know the one about versions."""
+    """Convert an error. The codes mean the same in both versions, except one about versions that v1 lacks."""
     error = as_object(message.error)
     code, why = error.get("code"), error.get("message")
     if type(code) is not int or type(why) is not str:

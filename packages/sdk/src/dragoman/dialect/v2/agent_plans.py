@@ -12,7 +12,7 @@ from dragoman.dialect.v2.to_v1.plans import named_plan, plan_text
 
 
 class Plans:
-    """`knows_names`: whether the client tells plans apart by their ids."""
+    """The plans of a session. `knows_names`: whether the client tells plans apart by their ids."""
 
     def __init__(self, report: LossReporter, *, knows_names: bool) -> None:
         self._tell = report

@@ -39,7 +39,7 @@ class V2AgentQuestion(Struct, frozen=True):
 
 
 class V2AgentQuestions:
-    """The open ones of a conversation."""
+    """The open questions of a conversation."""
 
     def __init__(self, report: LossReporter, sessions: V2AgentSessions, requests: ForwardedRequests) -> None:
         self._tell = report
