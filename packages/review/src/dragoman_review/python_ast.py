@@ -1,5 +1,6 @@
 """Parses Python with the standard library: tells whether a text is valid Python. Pure; the text is never
-run."""
+run.
+"""
 
 from __future__ import annotations
 

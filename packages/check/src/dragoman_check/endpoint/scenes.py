@@ -1,5 +1,6 @@
 """Scenes at a network endpoint: refusals, a conversation over streams, a reconnect, and one over a
-WebSocket."""
+WebSocket.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Payloads too large for a message: stored as chunks in the object store, one after the other, and read in
-batches."""
+batches.
+"""
 
 from __future__ import annotations
 

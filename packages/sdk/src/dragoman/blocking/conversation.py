@@ -78,7 +78,9 @@ class Conversation:
 
 
 class StderrCalls:
-    """Calls a function with the agent's standard error, in its own thread, so that it can't block the loop."""
+    """Calls a function with the agent's standard error, in its own thread, so that it can't block the
+    loop.
+    """
 
     def __init__(self, function: Callable[[bytes], None] | None) -> None:
         self._function = function

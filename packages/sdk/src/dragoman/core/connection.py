@@ -81,7 +81,8 @@ class CancellationReceived(Struct, frozen=True):
 
 class ErrorReply(Struct, frozen=True):
     """Send this frame: the answer to a request without a handler, because it was wrong or cancelled in
-    time."""
+    time.
+    """
 
     frame: bytes
     why: str
@@ -108,8 +109,9 @@ _read_cancel = json_decoder(_CancelRequest).decode
 
 
 class Connection(Generic[C]):
-    """The ids and open requests of one side. `lifecycle` is for the side that has to be initialized, `prefix`
-    for a side that adds its own calls to those of another: its ids are strings that begin with the prefix.
+    """The ids and open requests of one side. `lifecycle` is for the side that has to be initialized,
+    `prefix` for a side that adds its own calls to those of another: its ids are strings that begin with
+    the prefix.
     """
 
     __slots__ = (
@@ -152,7 +154,8 @@ class Connection(Generic[C]):
 
     def expect(self, call_id: int | str, method: str, context: C) -> OutgoingCall[C]:
         """Open a call under this id: its frame is sent elsewhere, or was sent before this connection
-        existed."""
+        existed.
+        """
         self.stamp += 1
         call = self.calls[call_id] = OutgoingCall(call_id, method, context, self.stamp)
         return call
@@ -251,8 +254,8 @@ class Connection(Generic[C]):
         return RequestReceived(incoming)
 
     def ask_all(self, requests: Sequence[PlainRequest]) -> list[IncomingRequest]:
-        """Handle a run of ordinary requests for `receive`; return an empty list, and do nothing, if any needs
-        a check.
+        """Handle a run of ordinary requests for `receive`; return an empty list, and do nothing, if any
+        needs a check.
         """
         if not self.lifecycle.is_open:
             return []

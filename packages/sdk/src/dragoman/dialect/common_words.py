@@ -19,7 +19,8 @@ ACPEX = frozenset({"acpex", "acpex-wire"})
 
 def read_undecided(message: Message, request_method: str, candidates: frozenset[str], edge: Edge) -> Message:
     """Read an agent's message as valid v1; `request_method` is the method that it answers, if it is an
-    answer."""
+    answer.
+    """
     if message.method == "session/update":
         return _with_valid_block(message, edge)
     if request_method == "initialize" and message.error is UNSET:

@@ -98,7 +98,8 @@ class EdgeSettings(Struct, frozen=True, kw_only=True):
 
 class Edge:
     """Passes everything unchanged; a dialect overrides what it changes. An edge that overrides nothing is
-    free."""
+    free.
+    """
 
     name: ClassVar[str] = "v1"
     asks_permission: ClassVar[bool] = True
@@ -116,8 +117,8 @@ class Edge:
 
     @property
     def signs_from_peer(self) -> Signs:
-        """Notifications of these methods need a change only if their bytes hold the sign; a block of others
-        is passed on without decoding. Methods that are not listed are always read.
+        """Notifications of these methods need a change only if their bytes hold the sign; a block of
+        others is passed on without decoding. Methods that are not listed are always read.
         """
         return self.SIGNS_FROM_PEER
 

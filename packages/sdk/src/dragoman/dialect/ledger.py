@@ -18,8 +18,8 @@ Outcome: TypeAlias = Literal["lost", "repaired"]
 
 
 class LedgerNote(NamedTuple):
-    """A kind of loss or repair, in fixed words. Each dialect lists its own, and tests/dialect/LOSSES.md lists
-    all.
+    """A kind of loss or repair, in fixed words. Each dialect lists its own, and tests/dialect/LOSSES.md
+    lists all.
     """
 
     outcome: Outcome
@@ -50,8 +50,8 @@ class LedgerEntry(Struct, frozen=True, kw_only=True):
 
 
 class Ledger:
-    """The ledger of both edges. `frame` is the number of the frame in translation; `on_loss` is called once
-    for each kind of loss, `on_decision` when a side's dialect is found.
+    """The ledger of both edges. `frame` is the number of the frame in translation; `on_loss` is called
+    once for each kind of loss, `on_decision` when a side's dialect is found.
     """
 
     def __init__(

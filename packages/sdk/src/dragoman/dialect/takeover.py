@@ -1,5 +1,5 @@
-"""An edge that takes over in the middle of a conversation: it maps the ids of open requests, which the edge
-before it has sent under other ids.
+"""An edge that takes over in the middle of a conversation: it maps the ids of open requests, which the
+edge before it has sent under other ids.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any
 
 
 class DeferredModule:
-    """Stands for a module. What was looked up once is an attribute of its own."""
+    """Replaces a module until it is used. Names that were looked up become attributes."""
 
     def __init__(self, name: str) -> None:
         self._module_name = name

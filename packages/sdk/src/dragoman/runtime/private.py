@@ -37,7 +37,7 @@ H = TypeVar("H", bound=HasFuture)
 
 
 def wake_all(calls: deque[H]) -> None:
-    """Wake the callers of calls that have their outcomes, in one step of the loop, which is nobody else's.
+    """Wake the callers of answered calls, in one step of the loop of its own.
 
     A thousand open calls are a thousand waiting tasks, and to wake each through the loop costs a handle and a
     turn of its queue. So each future is relieved of its only callback, which is its task's, and that is run

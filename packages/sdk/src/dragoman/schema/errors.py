@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class SchemaError(ValueError):
-    """What was read, or is to be written, breaks the schema at `path`, for `reason`."""
+    """A value, read or to be written, breaks the schema at `path`, for `reason`."""
 
     def __init__(self, path: str, reason: str, *, not_json: bool = False) -> None:
         super().__init__(f"{path}: {reason}")

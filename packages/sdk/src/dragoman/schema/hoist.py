@@ -17,7 +17,7 @@ __all__ = ["hoist"]
 
 
 def hoist(value: object) -> Any:
-    """The value with every struct as a dictionary that holds its unknown fields too."""
+    """The value with every struct as a dictionary, with unknown fields included."""
     if isinstance(value, Bare):
         return _object(value)
     if isinstance(value, list | tuple):

@@ -44,7 +44,7 @@ _whole = json_decoder(Raw).decode
 
 
 class Deviation(NamedTuple):
-    """Something that was forgiven: where, what, and the name that the peer used; only the name is his."""
+    """A tolerated mistake: the place, the kind, and the name of the peer's field."""
 
     path: str
     kind: Kind

@@ -27,5 +27,7 @@ NonEmptyStr: TypeAlias = Annotated[str, Meta(min_length=1)]
 
 
 def is_absolute(path: str) -> bool:
-    """Whether a path is one that the protocol takes. Its reader may be on another system than its writer."""
+    """Whether the protocol accepts a path as absolute. Reader and writer may use different operating
+    systems.
+    """
     return path.startswith(("/", "\\\\")) or path[1:3] in (":\\", ":/")

@@ -41,7 +41,7 @@ _STEP = r"\.([^.\[\]]+)|\[(\d+)\]"
 
 
 class WrongValue(SchemaError):
-    """A message of ours that must not be sent. `value` stands at `path`; `reason` says what may stand there.
+    """Our message must not be sent: the `value` at `path` is wrong, for `reason`.
 
     The text of the error does not hold the value, as with any `SchemaError`.
     """
@@ -52,14 +52,16 @@ class WrongValue(SchemaError):
 
 
 def write_strictly(message: object, kind: object) -> bytes:
-    """The message as JSON, if it is one of this kind; a `WrongValue` or another `SchemaError` if not."""
+    """Write the message as JSON if it is valid for its type; otherwise raise `WrongValue` or another
+    `SchemaError`.
+    """
     if is_surely_valid(message, kind):
         return write(message)
     return write_and_read_back(message, kind)
 
 
 def write_and_read_back(message: object, kind: object) -> bytes:
-    """What `write_strictly` does with a message that may be wrong."""
+    """Write a message that may be invalid, and validate it by reading it back."""
     encoded = write(message)
     if len(encoded) >= LARGE and is_valid_at_first_sight(message, kind):
         return encoded  # to read it back would take as much memory again

@@ -52,7 +52,7 @@ NOTHING = Capabilities()
 
 
 def peer_capabilities(struct: Struct | UnsetType | None) -> Capabilities:
-    """The capabilities of a peer. Peers of the same kind share one object: a hub has thousands of them."""
+    """The capabilities of a peer. Equal capabilities share one object: a hub has thousands of peers."""
     return NOTHING if not isinstance(struct, Struct) else _cached_capabilities(write(struct), type(struct))
 
 

@@ -1,5 +1,5 @@
-"""The event streams of one HTTP connection: messages that wait for their readers, and messages that a reader
-may ask for again. Both are limited in bytes, for all streams of a connection together.
+"""The event streams of one HTTP connection: messages that wait for their readers, and messages that a
+reader may ask for again. Both are limited in bytes, for all streams of a connection together.
 """
 
 from __future__ import annotations

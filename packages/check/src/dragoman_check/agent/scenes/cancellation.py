@@ -1,5 +1,5 @@
-"""Scenes about cancelling. Where possible, the turn waits for an answer that the scene holds back, so that no
-timing decides. A turn that ends before it could be cancelled shows nothing, and is not judged.
+"""Scenes about cancelling. Where possible, the turn waits for an answer that the scene holds back, so that
+no timing decides. A turn that ends before it could be cancelled shows nothing, and is not judged.
 """
 
 from __future__ import annotations

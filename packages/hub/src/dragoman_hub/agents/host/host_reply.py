@@ -1,5 +1,6 @@
 """The reply of an agent host on its standard output when it starts: that it is ready, or why it can't
-start."""
+start.
+"""
 
 from __future__ import annotations
 

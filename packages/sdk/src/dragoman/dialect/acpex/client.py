@@ -169,7 +169,8 @@ class AcpexClient(SpeakingEdge):
 
     def convert_update(self, session: str, update: Object) -> list[Object]:
         """Return the update in the overview's form, which reports a tool call when it begins and when it
-        ends."""
+        ends.
+        """
         kind = update.get("sessionUpdate")
         if kind not in ("tool_call", "tool_call_update"):
             return [

@@ -55,8 +55,8 @@ def with_original(fields: Object, original: Json, written_again: Json, form: Acp
 def original(
     fields: Object, form: AcpexForm, convert: Callable[[Any], Object], foreign: Callable[[Object], object]
 ) -> Object | None:
-    """The original of `fields`, if there is one in this form: the peer need not know the other form, even if
-    the sender used both.
+    """The original of `fields`, if there is one in this form: the peer need not know the other form, even
+    if the sender used both.
     """
     value = restore(fields, form.name, convert)
     return value if type(value) is dict and not foreign(value) else None

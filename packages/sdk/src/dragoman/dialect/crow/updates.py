@@ -48,7 +48,8 @@ back.
 
 def read_update(update: Object, note: Note) -> Object | None:
     """Read an update into v1, with the original beside it if v1 can't hold all of it. None if it is
-    invalid."""
+    invalid.
+    """
     kind = update.get("@type")
     if type(kind) is not str:
         note(UPDATE_ODD)

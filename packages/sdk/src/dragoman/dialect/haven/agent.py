@@ -71,8 +71,9 @@ class HavenAgent(Edge):
         return message
 
     def is_history(self, session: str) -> bool:
-        """Whether an update of this session belongs to its history: it is being loaded, and no turn runs in
-        it."""
+        """Whether an update of this session belongs to its history: it is being loaded, and no turn runs
+        in it.
+        """
         open_requests = [request for _, request in self._requests.items()]
         return ("session/load", session) in open_requests and ("session/prompt", session) not in open_requests
 

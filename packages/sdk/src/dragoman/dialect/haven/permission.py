@@ -28,7 +28,9 @@ class HavenQuestions:
             self._open.owe(request.id, frozenset(option_kinds(as_object(request.params))))
 
     def hear(self, message: Message, edge: Edge) -> Message | None:
-        """The answer as it may be passed on; None if there is no such request. An error without an id passes."""
+        """The answer as it may be passed on; None if there is no such request. An error without an id
+        passes.
+        """
         if self._requests.settle(message.id) is None and message.id is not None:
             edge.note_loss(*UNASKED)
             return None

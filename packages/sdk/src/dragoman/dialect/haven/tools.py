@@ -42,8 +42,8 @@ class HavenToolCalls:
 def read_call(
     call: Object, session: str, calls: HavenToolCalls, edge: Edge, *, whole: bool = False
 ) -> Object:
-    """Read a tool call, an update, or the call of a permission request into v1. `whole` requires every field
-    that v1 demands of a new call.
+    """Read a tool call, an update, or the call of a permission request into v1. `whole` requires every
+    field that v1 demands of a new call.
     """
     facts = calls.of(session, call.get("id", call.get("toolCallId")))
     fields = rename_members(call, {"id": "toolCallId"})

@@ -1,5 +1,5 @@
-"""A koog client in front of a v1 agent: the guide's client speaks v1, but expects `serverInfo` and complete
-tool calls.
+"""A koog client in front of a v1 agent: the guide's client speaks v1, but expects `serverInfo` and
+complete tool calls.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ from dragoman.dialect.quirks.quirk import Quirk
 
 class Quirks(Edge):
     """Passes everything until the peer has introduced itself. For a peer without quirks it is free after
-    that."""
+    that.
+    """
 
     name = "quirks"
     # Nobody introduces himself with an update.

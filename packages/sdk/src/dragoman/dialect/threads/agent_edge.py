@@ -1,5 +1,5 @@
-"""The parts of a threads agent that are the same in both directions of its methods: the handshake, and turns
-that are prompted, cancelled and answered once.
+"""The parts of a threads agent that are the same in both directions of its methods: the handshake, and
+turns that are prompted, cancelled and answered once.
 """
 
 from __future__ import annotations

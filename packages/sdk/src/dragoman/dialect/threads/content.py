@@ -40,8 +40,8 @@ def text_of_block(value: Json) -> str | None:
 
 
 def blocks_of(message: Json) -> list[Object] | None:
-    """The blocks of a user's message; None if a part is not defined in the dialect, because half a prompt is
-    another prompt.
+    """The blocks of a user's message; None if a part is not defined in the dialect, because half a prompt
+    is another prompt.
     """
     chunks = as_object(message).get("chunks")
     if type(chunks) is not list:

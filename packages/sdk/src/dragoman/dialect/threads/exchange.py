@@ -107,7 +107,8 @@ class ThreadsEdge(Edge, ABC):
 
     def begin_ids_after(self, last: int) -> None:
         """Skip ids up to this one, which another edge has used, so that late answers to them match
-        nothing."""
+        nothing.
+        """
         self._last_number = self._given_before = last
 
     def _was_given(self, request_id: Id | UnsetType) -> bool:

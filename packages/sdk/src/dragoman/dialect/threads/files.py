@@ -140,8 +140,8 @@ def needs_whole_text(name: str, params: Object, result: Json) -> bool:
 
 
 def told_in_threads(name: str, result: Json, note: Note, *, whole: str | None = None) -> Object | None:
-    """v1's answer, for the threads agent that sent the request. `whole` is the text of the whole file, if the
-    answer holds only a part of it and no version.
+    """v1's answer, for the threads agent that sent the request. `whole` is the text of the whole file, if
+    the answer holds only a part of it and no version.
     """
     fields = as_object(result)
     if name == "stat":

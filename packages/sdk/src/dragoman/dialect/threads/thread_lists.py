@@ -44,7 +44,9 @@ class ThreadFacts:
         self.first_message = self.first_message or title_from(" ".join(texts))
 
     def describe(self, info: Object) -> None:
-        """Read the session's description, from a list or a `session_info_update`, where null removes a title."""
+        """Read the session's description, from a list or a `session_info_update`, where null removes a
+        title.
+        """
         if "title" in info:
             self.title = as_text(info["title"])
         self.updated_at = as_text(info.get("updatedAt")) or self.updated_at

@@ -53,7 +53,8 @@ class ThreadPrompts:
 
     def end(self) -> ThreadPrompt | None:
         """End the running prompt, and return it if it has to be answered; a cancelled one has been
-        answered."""
+        answered.
+        """
         prompt, self.running = self.running, None
         return None if prompt is None or prompt.is_cancelled else prompt
 

@@ -24,7 +24,8 @@ class ForwardedRequest(Struct, frozen=True):
 
 class ForwardedRequests:
     """Open requests of the client. Ids are kept, except those that v2 can't hold: null, and too large
-    ones."""
+    ones.
+    """
 
     def __init__(self) -> None:
         self._open: PendingRequests[ForwardedRequest] = PendingRequests()  # by the agent's ids

@@ -25,8 +25,8 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 class AgentTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A tool that an agent has, for clients that list them. The protocol has no such list: it goes in
-    `_meta`, and clients of a dialect that asks for tools are told of them in its words.
+    """A tool of an agent, for clients that list tools. The protocol has no such list: it is sent in `_meta`,
+    and clients of a dialect with tool lists get it in their form.
 
         Agent("reader", tools=[AgentTool(name="readFile", description="Reads a file from disk")])
     """

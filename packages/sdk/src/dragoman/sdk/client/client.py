@@ -133,7 +133,7 @@ class Client:
         return register
 
     def capabilities(self) -> v1.ClientCapabilities:
-        """What this client advertises: what it has handlers for."""
+        """The capabilities that this client advertises: those it has handlers for."""
         has = self.handlers
         extensions = sorted(method for method, _ in has.items() if method.startswith("_"))
         ours: dict[str, object] = {"usage": True, **({"extensions": extensions} if extensions else {})}

@@ -83,12 +83,12 @@ class TurnResult(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """Everything the agent said, thoughts left out; nothing if the turn was told not to keep it."""
+        """The agent's whole text, without thoughts; empty if the turn was told not to keep it."""
         return self.utf8.decode(errors="surrogatepass")
 
 
 class PromptSession(Protocol):
-    """What a turn needs of its session; `Session` is one."""
+    """The parts of a session that a turn uses; `Session` implements it."""
 
     id: str
     is_closed: bool
@@ -100,16 +100,16 @@ class PromptSession(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the agent can do."""
+        """The agent's capabilities."""
 
     @property
     def steering_way(self) -> SteeringWay:
-        """How the agent is given a message while a turn runs."""
+        """How to send the agent a message while a turn runs."""
 
     async def cancel(self) -> None: ...
 
     async def interrupt(self) -> None:
-        """Stop the running turn, which goes on with what was said since."""
+        """Stop the running turn, which continues with the user's messages since."""
 
     def weigh_backlog(self) -> None:
         """The reader has taken updates, or waits for more: decide whether the link reads on."""
@@ -164,7 +164,7 @@ class PromptTurn:
 
     @property
     def result(self) -> TurnResult:
-        """How the turn ended; there is one once the last update was handled."""
+        """The result of the turn, available once the last update was handled."""
         if self._result is None:
             raise LocalMistake("the turn has no result before its last update was handled")
         return self._result

@@ -1,5 +1,5 @@
-"""A transport to the address of a hub that survives lost connections: WebSocket or Streamable HTTP, opened as
-often as needed.
+"""A transport to the address of a hub that survives lost connections: WebSocket or Streamable HTTP, opened
+as often as needed.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def git_patch(path: str, old: str | None, new: str) -> str:
 
 
 def quote(path: str) -> str:
-    """As Git prints a name: in quotes, if it holds anything but printable ASCII."""
+    """A name as Git prints it: in quotes, if it holds anything except printable ASCII."""
     if all(" " <= char <= "~" and char not in '"\\' for char in path):
         return path
     escapes = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
