@@ -52,7 +52,7 @@ def read_plain(raw: Raw | None) -> Any:
 
 
 def params_reader(type_: type[T]) -> Callable[[Raw | None], T]:
-    """`read_params` for one type, for those who read many of them."""
+    """`read_params` for one type, for callers that read many messages of it."""
     strict = strict_reader(type_)
 
     def read_them(raw: Raw | None) -> T:

@@ -39,7 +39,7 @@ for it.
 
 
 class LoginPath(Struct, frozen=True):
-    """A PATH, and why it is not the login shell's if it is not."""
+    """A PATH, and the reason if it is not the login shell's."""
 
     path: str
     note: str | None = None
@@ -50,7 +50,7 @@ _asking: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDic
 
 
 async def login_path(*, seconds: float = SECONDS) -> LoginPath:
-    """The PATH to start agents with; the shell is asked the first time, whatever it answers."""
+    """The PATH to start agents with; the shell is asked only the first time."""
     global _cached_path
     lock = _asking.setdefault(asyncio.get_running_loop(), asyncio.Lock())
     async with lock:

@@ -128,7 +128,7 @@ class ShutdownSignals:
 
 
 def time_to_end(limits: Limits) -> float:
-    """What work may use up by its limits, and a moment; with the usual ones `END_WITHIN`."""
+    """The time that work may take by its limits, and a moment more; `END_WITHIN` with the default limits."""
     return limits.end_seconds + limits.cancel_seconds + SPARE
 
 

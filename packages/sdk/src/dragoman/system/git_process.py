@@ -11,7 +11,7 @@ from dragoman.system.git import GitCommand, find_git
 
 
 class GitFailed(Exception):
-    """Git is not there, does not know this folder, or could not do what we asked."""
+    """Git is not installed, does not know this folder, or failed."""
 
 
 class GitTimeout(Exception):

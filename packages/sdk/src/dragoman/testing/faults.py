@@ -53,7 +53,7 @@ class Variant:
 
     @property
     def harmless(self) -> bool:
-        """Whether a good peer goes on as if nothing was."""
+        """Whether a correct peer continues as if nothing happened."""
         return self.fault in HARMLESS
 
 

@@ -27,7 +27,7 @@ BIG = 5_000_000
 
 
 class SinkRecorder:
-    """A sink that remembers everything, and knows when its transport broke a promise."""
+    """A sink that records everything, and notices when its transport breaks a promise."""
 
     def __init__(self) -> None:
         self.blocks: list[bytes] = []
@@ -63,7 +63,7 @@ class SinkRecorder:
         return b"".join(self.blocks)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until what is recorded fulfils `condition`."""
+        """Wait until the recording fulfils `condition`."""
         while not condition():
             self._change_event.clear()
             await self._change_event.wait()

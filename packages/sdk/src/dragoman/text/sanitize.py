@@ -69,14 +69,14 @@ class SanitizedStream:
         self._pending = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown now."""
+        """Return the text that can be shown now."""
         text, self._pending = self._pending + piece, ""
         if match := _HELD.search(text):
             text, self._pending = text[: match.start()], match[0]
         return self._take(text)
 
     def finish(self) -> str:
-        """What was held back."""
+        """Return the text that was held back."""
         text, self._pending = self._pending, ""
         return self._take(text)
 

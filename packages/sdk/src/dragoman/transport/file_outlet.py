@@ -27,7 +27,9 @@ STDERR = 2
 
 
 class FileOutlet:
-    """A descriptor to write to. `put` takes what the system takes at once, or raises `BlockingIOError`."""
+    """A descriptor to write to. `put` writes as much as the system accepts at once, or raises
+    `BlockingIOError`.
+    """
 
     __slots__ = ("_socket", "fd", "put")
 
@@ -91,7 +93,9 @@ def writable(fd: int, *, seconds: float = 0.0) -> bool:
 
 
 def stderr_writer() -> Callable[[bytes], None] | None:
-    """A program behind us complains where it would without us. What nobody reads is dropped."""
+    """A program behind us writes its errors where it would without us. Errors without a reader are
+    dropped.
+    """
     if os.name == "nt":  # there is no way to ask whether a write would block
         return None
 

@@ -42,7 +42,7 @@ PASSED = Forwarded()
 
 
 class Handshake:
-    """Looks at one message after the other."""
+    """Checks one message after the other."""
 
     def __init__(self, *, once: bool = True) -> None:
         """Without `once`, whoever listens behind us decides about a second initialize."""
@@ -81,7 +81,7 @@ class Handshake:
 
 
 def refuse_long_id(about: RoutedMessage[Any]) -> bytes:
-    """The answer to a message with an id that is too long; nothing for what is no request."""
+    """The answer to a message whose id is too long; nothing if it is not a request."""
     if not about.is_request:
         return b""
     if len(about.session) > ID_LENGTH:

@@ -34,7 +34,7 @@ def start_tree(program: Program, *, grace: Grace, on_exit: Callable[[], None]) -
 
 
 def why_not(program: Program, error: Exception) -> str:
-    """What was refused, why, and what would help."""
+    """Explain why a program could not start, and what would help."""
     return f"cannot start {program.command[0]!r}: {_reason(program, error)}"
 
 

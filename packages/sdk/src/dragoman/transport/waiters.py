@@ -10,7 +10,7 @@ import asyncio
 
 
 class Waiters:
-    """`wait` until somebody calls `wake`."""
+    """Lets coroutines `wait` until another one calls `wake`."""
 
     __slots__ = ("_futures",)
 

@@ -30,7 +30,7 @@ NOTHING = memoryview(b"")
 
 
 class FrameWriter(Protocol):
-    """What a transport needs of the one who writes for it."""
+    """The interface of a transport's writer."""
 
     @property
     def pending(self) -> int: ...

@@ -87,7 +87,7 @@ _USUAL_SEAM = b'}\n{"jsonrpc":"2.0"'
 
 
 def decode(frame: bytes) -> Envelope:
-    """One frame, one envelope."""
+    """Decode one frame into one envelope."""
     if not is_utf8(frame):
         return MalformedFrame(frame, PARSE_ERROR, "the text is not UTF-8")
     try:
@@ -273,7 +273,7 @@ def is_utf8(data: bytes) -> bool:
 
 
 def read_value(text: bytes) -> Json:
-    """What a JSON text holds; None for what is none."""
+    """The value of a JSON text; None if it is not JSON."""
     try:
         return msgspec.json.decode(text)
     except UNREADABLE_TEXT:

@@ -24,7 +24,7 @@ _COLON = rb"[ \t\r\n]*:[ \t\r\n]*"  # compiled by the few who need it
 
 
 def says_each_once(frame: bytes, request: Request) -> bool:
-    """`request` is what was read from `frame`."""
+    """Whether no field of the request appears twice. `request` was decoded from `frame`."""
     shortest = _SHORTEST + len(request.method) + len(str(request.id))
     if request.params is not None:
         shortest += _PARAMS + memoryview(request.params).nbytes

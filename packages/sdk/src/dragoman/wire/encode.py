@@ -79,7 +79,7 @@ def error_object(code: int, message: str = "", data: Any = None) -> ErrorObject:
 
 
 def encode(envelope: Envelope) -> bytes:
-    """Any envelope back to its frame. A malformed one goes on as it came, but never as two."""
+    """Encode any envelope as a frame. A malformed one is passed on as it came, but never as two frames."""
     match envelope:
         case Request(request_id, method, params):
             return request(request_id, method, None if params is None else one_line(bytes(params)))

@@ -27,7 +27,7 @@ _LOOK = 64  # by here a frame has shown what it is; an id of that length is nobo
 
 
 class PlainAnswer(Struct, forbid_unknown_fields=True, gc=False):
-    """The answer to one of our calls, as nearly everybody writes it."""
+    """An answer to one of our calls, in the most frequent form."""
 
     jsonrpc: Literal["2.0"]
     id: int

@@ -426,7 +426,7 @@ class ClientSide:
     # Sessions.
 
     def open(self, session: Session) -> None:
-        """From now on updates for this id are this session's, also those that came too early."""
+        """Route updates with this id to this session, including those that arrived too early."""
         self.sessions[session.id] = session
         for notification, size in self._take_orphans(session.id):
             session.keep((notification.update,), size)

@@ -45,7 +45,7 @@ class ToolState(Struct, frozen=True, kw_only=True):
         return cls(id=update.tool_call_id).after(update)
 
     def after(self, update: v1.ToolCall | v1.ToolCallUpdate) -> ToolState:
-        """The state after one more mention; what the update leaves out stays."""
+        """The state after one more update; fields that the update omits stay."""
         # In version 1 null means the same as absent.
         changes = {
             name: value

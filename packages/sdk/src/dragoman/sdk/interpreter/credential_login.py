@@ -56,7 +56,7 @@ class _RefusedLogin(Exception):
 
 
 class LoginTransport:
-    """The transport to an agent's process, or to the one that was started in its place."""
+    """The transport to an agent's process, or to the process that replaced it after a login."""
 
     def __init__(self, command: Sequence[str], start: Start) -> None:
         self._command = command

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class EdgeHost:
-    """Answers everything that edges ask of whoever runs them: files of ours for one side, files and terminals
-    of the client for the other. Used from one event loop.
+    """Answers all requests of edges: with our files for one side, with the client's files and terminals
+    for the other. Used from one event loop.
     """
 
     def __init__(self, tell: Answer, *, policy: str = "") -> None:

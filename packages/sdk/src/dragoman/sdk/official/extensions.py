@@ -18,7 +18,7 @@ RunCall: TypeAlias = Callable[[Awaitable[Any], ClientHandle], Coroutine[object, 
 
 
 class WithExtensions(Handlers):
-    """The given handlers, and one for each extension there may be. `run_call` awaits the object's work."""
+    """The given handlers, and a handler for every extension method. `run_call` awaits the object's work."""
 
     __slots__ = ("_note", "_request", "_run_call")
 

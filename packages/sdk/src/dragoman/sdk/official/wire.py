@@ -28,7 +28,7 @@ class OfficialWire:
 
     @property
     def client(self) -> ClientHandle:
-        """Whoever asked for the work that is being done, or else whoever connected last."""
+        """The client whose request is being handled, or else the one that connected last."""
         client = asking.get(self.latest)
         if client is None:
             raise ConnectionError("no client has connected yet")

@@ -51,7 +51,7 @@ _members = json_decoder(dict[str, Raw])
 
 
 class Hop:
-    """The client (0), a component or the agent: one transport, and the books of what is open on it."""
+    """A member of a chain: the client (0), a proxy or the agent, with its transport and its open requests."""
 
     def __init__(self, chain: ProxyChain, transport: Transport, *, index: int) -> None:
         self.index = index

@@ -22,7 +22,7 @@ from dragoman.wire import Id
 
 
 class ForwardedRequest:
-    """A request that passes, or is held, and is not answered yet."""
+    """A request that was passed on or is held, and has no answer yet."""
 
     __slots__ = ("id", "method", "queued_frame", "session")
 
@@ -63,7 +63,9 @@ class _HookQueue:
 
 
 class HookQueues:
-    """All lanes of one direction; a lane exists only while it is busy. `settle` learns each item's fate."""
+    """All queues of one direction; a queue exists only while it is busy. `settle` gets each frame's
+    outcome.
+    """
 
     __slots__ = ("_empty", "_lanes", "_owner", "_settle", "_side", "size")
 
@@ -107,7 +109,7 @@ class HookQueues:
                 self._settle(item, FrameFate(back=answer))
 
     async def finish(self, seconds: float) -> None:
-        """Wait until nothing is held any more, but no longer than this."""
+        """Wait until no frame is held, up to this time."""
         try:
             async with asyncio.timeout(seconds):
                 while self._lanes:

@@ -16,7 +16,9 @@ _SESSION = b'"}},"sessionId":"'
 
 
 def remove_marks(block: bytes) -> tuple[bytes, dict[str, str]] | None:
-    """The block without its marks, and the last cursor of each session in it; None if it is no such block."""
+    """The block without its marks, and the last cursor of each session; None if it is not a block of
+    marked updates.
+    """
     if not block.startswith(_MARK):  # nearly always enough to tell
         return None
     # A frame holds no newline, so what stands behind one is the beginning of a frame.

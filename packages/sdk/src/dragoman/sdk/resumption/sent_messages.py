@@ -34,7 +34,7 @@ OURS = "_dragoman/hub/"
 
 
 class SentRequest(Struct, gc=False):
-    """A request without an answer. `frame` is empty if it must not be said again."""
+    """A request without an answer. `frame` is empty if it must not be sent again."""
 
     id: Id
     method: str
@@ -52,7 +52,7 @@ class _DependentNotification(Struct, gc=False):
 
 
 class SentMessages:
-    """`number` grows with everything that is said."""
+    """The messages of the editor. `number` counts all that were sent."""
 
     def __init__(self, *, room: int = ROOM) -> None:
         self._room = room

@@ -65,7 +65,7 @@ class ResumedSessions:
         return method, put(params, ours)
 
     def is_resumed(self, session: str) -> bool:
-        """Whether it is come back to as one that is worked in, not only looked at."""
+        """Whether the session is resumed for work, not only for reading."""
         return self._open.get(session, ("",))[0] == RESUME
 
     # How far the editor has been told.
@@ -97,7 +97,7 @@ class ResumedSessions:
         return bool(self._skipping)
 
     def on_update(self, session: str, cursor: str) -> bool:
-        """The same for an update. False if it had this one before and must not get it again."""
+        """The same for an update. False if the editor has had it before and must not get it again."""
         if not cursor or not session:
             return True
         target = self._skipping.get(session)

@@ -23,7 +23,7 @@ EventKind: TypeAlias = Literal[
 
 
 class SupervisionEvent(Struct, frozen=True, kw_only=True):
-    """One thing that happened."""
+    """One event of a supervised agent."""
 
     kind: EventKind
     text: str

@@ -28,7 +28,7 @@ class Restarts(Struct, frozen=True, kw_only=True):
 
 
 class CrashHistory:
-    """The deaths of one agent."""
+    """The crashes of one agent."""
 
     __slots__ = ("_restarts", "_times", "last")
 

@@ -37,7 +37,7 @@ KINDS: dict[int, tuple[str, str | None, str]] = {
 
 
 class ChatFormat:
-    """Says one answer as chat completion, whole or in chunks."""
+    """Writes one answer as chat completion, whole or in chunks."""
 
     def __init__(self, request: ModelRequest, *, number: int, refuses: bool) -> None:
         self._model = request.model

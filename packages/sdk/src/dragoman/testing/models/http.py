@@ -29,7 +29,7 @@ class Incoming(NamedTuple):
 
 
 class BadRequest(Exception):
-    """What came is no HTTP that we know."""
+    """The received bytes are not a supported HTTP request."""
 
 
 class ModelConnection:

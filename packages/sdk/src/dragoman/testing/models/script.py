@@ -66,7 +66,7 @@ Answering: TypeAlias = Callable[[ModelRequest], ModelTurn | None]
 
 @dataclass(frozen=True)
 class ModelScript:
-    """Turns, and what the server says of itself."""
+    """Turns, and the server's own settings."""
 
     turns: tuple[ModelTurn, ...]
     models: tuple[str, ...] = ("scripted",)

@@ -28,7 +28,7 @@ Serve = Callable[[T, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None
 
 
 class TokenListener(Generic[T]):
-    """`serve` gets what a token stands for, and the caller who knew it."""
+    """Accepts connections by token. `serve` gets the token's value and the connection that presented it."""
 
     def __init__(self, serve: Serve[T]) -> None:
         self._serve = serve

@@ -40,7 +40,7 @@ AT_ONCE = 32
 
 
 class ClientToolServer:
-    """One connection. `tools` are those that the client lends, `say` takes lines for the other end."""
+    """One MCP connection. `tools` are the client's, `say` sends lines to the other end."""
 
     def __init__(
         self, tools: tuple[str, ...], ask: Ask, say: Callable[[bytes], None], owner: TaskOwner
@@ -62,7 +62,7 @@ class ClientToolServer:
             self._on_cancel(as_object(message.params).get("requestId"))
 
     def close(self) -> None:
-        """The other end is gone: nobody waits for its calls."""
+        """Cancel the open calls, because the other end is gone."""
         for call in list(self._calls.values()):
             call.cancel()
 
