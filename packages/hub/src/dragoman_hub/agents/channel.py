@@ -28,7 +28,7 @@ class LeaseTerm(NamedTuple):
 
 
 class Hears(Protocol):
-    """Takes what an agent says."""
+    """Receives an agent's messages."""
 
     def feed(self, first: int, block: bytes) -> None: ...
     def stderr(self, line: bytes) -> None: ...
@@ -37,7 +37,7 @@ class Hears(Protocol):
 
 
 class AgentChannel(Protocol):
-    """One agent that runs."""
+    """The channel to one running agent."""
 
     burst: AbstractContextManager[None]
     """Entered while all that has come at once is fed."""

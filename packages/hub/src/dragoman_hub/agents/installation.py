@@ -51,7 +51,7 @@ JobState: TypeAlias = Literal["running", "installed", "failed", "cancelled"]
 
 
 class InstallJob(Struct, kw_only=True):
-    """One installation, from its beginning to long after its end."""
+    """One installation, kept until long after its end."""
 
     agent: str
     title: str
@@ -88,7 +88,7 @@ class InstallJob(Struct, kw_only=True):
 
 
 class AgentInstaller:
-    """What the hub installs and removes for clients. Scopes were checked at the gate."""
+    """Installs and removes agents for clients. `gate` has checked the scopes."""
 
     def __init__(
         self, *, offer: Callable[[], None], refusal: str = "", audit: str = "", seconds: float = SECONDS

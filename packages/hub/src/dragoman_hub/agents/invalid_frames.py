@@ -16,7 +16,7 @@ LOG_SECONDS = 10.0
 
 
 class InvalidFrames:
-    """The count of one agent, over all its processes."""
+    """Counts the invalid frames of one agent, over all its processes."""
 
     def __init__(self, agent: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.count = 0

@@ -81,7 +81,7 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
 
 
 class AgentSlot:
-    """One agent: its process, if one runs, and how the last ones ended."""
+    """One agent: its running process, if any, and how the last ones ended."""
 
     def __init__(self, spec: AgentSpec) -> None:
         self.spec = spec
@@ -101,7 +101,7 @@ class AgentSlot:
 
 
 class AgentPool:
-    """Starts and ends processes; `remember` keeps what an agent answered to `initialize`."""
+    """Starts and ends processes; `remember` stores an agent's answer to `initialize`."""
 
     def __init__(
         self,

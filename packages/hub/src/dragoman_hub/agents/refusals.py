@@ -15,7 +15,7 @@ PREFIX = "\n"
 
 
 class Refusals:
-    """Those of one process. `taken` are the numbers that its host has."""
+    """The refused requests of one process. `taken` are the numbers that its host has."""
 
     def __init__(self, taken: Mapping[str, int]) -> None:
         self._last = {stream: last for stream, last in taken.items() if stream.startswith(PREFIX)}

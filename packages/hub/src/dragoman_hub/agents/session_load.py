@@ -113,6 +113,6 @@ class SessionLoad:
 
 
 def retrieve_exception(future: asyncio.Future[Any]) -> None:
-    """Nobody may wait any more for what has failed."""
+    """Mark a failure as seen, because its waiter may be gone."""
     if not future.cancelled():
         future.exception()

@@ -28,7 +28,7 @@ PAUSES = (0.0, 0.05, 0.25, 1.0)
 
 
 class SessionlessNotifications:
-    """Those of one process. `sessions` are the sessions that it knows."""
+    """The notifications of one process that name no session. `sessions` are those that it has loaded."""
 
     def __init__(self, agent: str, sessions: Mapping[str, LiveSession]) -> None:
         self._agent = agent

@@ -220,8 +220,8 @@ def file_name(name: str) -> str:
 
 
 class Introductions:
-    """What agents answered to `initialize`, kept beside their sockets: an agent that outlives the hub is not
-    asked again.
+    """Agents' answers to `initialize`, kept beside their sockets: an agent that outlives the hub is not
+    initialized again.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -177,7 +177,7 @@ async def _refuse(transport: MessageTransport) -> None:
 
 
 def dialect_of(visit: Visit) -> str:
-    """What the client speaks, as far as it is known; `auto` if that must be found out."""
+    """The client's dialect, if it is configured; `auto` if it has to be detected."""
     dialect = visit.query.get("dialect", "auto")
     if dialect in CHOICES and dialect != "auto":
         return dialect
@@ -185,7 +185,7 @@ def dialect_of(visit: Visit) -> str:
 
 
 def is_plain(first: bytes) -> bool:
-    """Whether a client begins exactly as one of version 1 does, and is none that has to be interpreted."""
+    """Whether a client's first message is exactly that of version 1, so that no interpreter is needed."""
     message = decode(first)
     if (
         message is None

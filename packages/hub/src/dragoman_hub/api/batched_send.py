@@ -37,7 +37,7 @@ _heads = _Heads()
 
 
 def encode_frames(messages: Sequence[bytes]) -> bytes:
-    """The messages as they stand on the wire."""
+    """The messages as WebSocket frames."""
     parts: list[bytes] = [b""] * (2 * len(messages))
     parts[::2] = map(_heads.__getitem__, map(len, messages))
     parts[1::2] = messages

@@ -34,7 +34,9 @@ def allowances(headers: Mapping[bytes, bytes], *, names: bytes = SENT) -> list[t
 
 
 def share_with_page(send: Send, headers: Mapping[bytes, bytes], *, names: bytes = READ) -> Send:
-    """The same `send`, whose answers the page that asked may read, with the headers in `names`."""
+    """A `send` that adds headers, so that the requesting page may read the answers, with the headers in
+    `names`.
+    """
     origin = headers.get(b"origin")
     if origin is None:
         return send

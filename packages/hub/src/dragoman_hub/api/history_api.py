@@ -36,12 +36,12 @@ MOST_THREADS = 50_000
 
 
 def is_session(info: StreamInfo) -> bool:
-    """Whether a stream is a session's. Names that begin with `@` are the hub's own."""
+    """Whether a stream belongs to a session. Names that begin with `@` are the hub's own."""
     return info.state not in ("", FORGETTING) and not info.stream.startswith("@")
 
 
 class HistoryApi:
-    """For one client: `may_see` is what its token allows, asked for each stream anew."""
+    """The history for one client: `may_see` checks its token for each stream."""
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ AT_ONCE = 8
 
 
 class HistoryDoor(PassingTransport):
-    """A transport that keeps questions of one kind to itself. `owner` ends what is being answered."""
+    """A transport that answers requests for history itself. `owner` ends running answers."""
 
     def __init__(self, inner: Transport, history: HistoryApi, owner: TaskOwner, *, grant: Grant) -> None:
         super().__init__(inner)

@@ -72,7 +72,7 @@ LENT = {
 
 
 class ClientSeat(Protocol):
-    """Hears where a client stands that may go on at another node (see `cluster`)."""
+    """Tracks a client's position, so that it may continue at another node (see `cluster`)."""
 
     def stands(self, session: str, position: Position | None, /) -> None:
         """It follows the session from here on; None: it does not any more."""
@@ -406,7 +406,7 @@ class HubClient:
 
 
 class ClientMethods(Protocol):
-    """What answers a client's messages (`methods.Methods`)."""
+    """Handles a client's messages (`methods.Methods`)."""
 
     async def call(
         self, client: HubClient, method: str, params: PassedParams, request_id: Id

@@ -20,7 +20,7 @@ from dragoman_hub.session.frames import object_of
 
 
 class IntakeHub(Protocol):
-    """The hub, as far as it is asked here."""
+    """The parts of the hub that are used here."""
 
     @property
     def options(self) -> HubOptions: ...
@@ -37,7 +37,7 @@ class ConfinedClient(Protocol):
 
 
 class ConfinedIntake:
-    """Gives each message to `take`, in order. Work that waits belongs to `owner`."""
+    """Passes each message to `take`, in order. Waiting work belongs to `owner`."""
 
     def __init__(self, client: ConfinedClient, take: Callable[[Envelope], None], owner: TaskOwner) -> None:
         self._client = client

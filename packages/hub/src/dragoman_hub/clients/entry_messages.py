@@ -117,7 +117,7 @@ class ClientMessage(NamedTuple):
 
 
 def messages(session: str, entry: StoredEntry, view: ClientView, *, skip: int = 0) -> list[bytes]:
-    """What the client is told, each with its newline, without the first `skip` of them."""
+    """The messages for the client, each with its newline, without the first `skip`."""
     frame = entry.frame
     if entry.direction == "to_client" and frame.startswith(UPDATE):  # nearly everything
         if skip:
@@ -312,7 +312,7 @@ _READERS: dict[str, Callable[[str, StoredEntry, ClientView], Iterator[ClientMess
 
 
 class HistoryView:
-    """The view of somebody who only reads what was: nothing is asked or answered."""
+    """The view of a reader of old entries: no request is sent or answered."""
 
     cursors = True
     events = True

@@ -45,7 +45,7 @@ MOST = 5000
 
 
 class HubMethods:
-    """One method each. Scopes and places were checked at the gate (see `gate`)."""
+    """One handler for each method. `gate` has checked scopes and paths."""
 
     def __init__(self, hub: ClientHub, views: SessionViews) -> None:
         self._hub = hub

@@ -115,7 +115,7 @@ class SessionList:
 
 
 def archive_filter(params: Params) -> ArchiveFilter:
-    """Which sessions a list is asked for; a value that nobody knows is refused."""
+    """Which sessions a list asks for; an unknown value is refused."""
     choice = value_of(params.get("archived"))
     if choice is None:
         return "exclude"

@@ -33,7 +33,7 @@ ACKNOWLEDGED = 64 * 1024
 
 
 class BranchSink(Protocol):
-    """Takes what branches bring (`client_router.ClientRouter`)."""
+    """Receives the messages of branches (`client_router.ClientRouter`)."""
 
     transport: Transport
     owner: TaskOwner
@@ -107,7 +107,7 @@ class HomeBranch(PassingTransport):
 
 
 class LinkBranch:
-    """The client at another node's hub, where a guest stands for it."""
+    """The client at another node's hub, where a guest object represents it."""
 
     def __init__(
         self,

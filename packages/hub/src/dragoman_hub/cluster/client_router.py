@@ -79,7 +79,7 @@ class RouterCluster(Protocol):
 
 
 class ClientRouter:
-    """The sink of a client's connection, and of what its branches bring."""
+    """The sink of a client's connection and of its branches."""
 
     def __init__(self, cluster: RouterCluster, transport: Transport, grant: Grant, *, agent: str) -> None:
         self.transport = transport

@@ -43,7 +43,7 @@ TAKEN_AT_ONCE = 8
 
 
 class Cluster:
-    """Whose sessions are whose (`Ownership`), for one hub. `join` before the hub starts, `open` after."""
+    """Decides session ownership (`Ownership`) for one hub. `join` before the hub starts, `open` after."""
 
     is_shared = True
 

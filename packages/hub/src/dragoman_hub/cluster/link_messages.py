@@ -42,7 +42,7 @@ class Word(Struct, array_like=True, frozen=True):
 
 
 class ClientOpening(Struct, frozen=True, kw_only=True):
-    """Who the guest stands for."""
+    """The client that the guest represents."""
 
     grant: dict[str, Any]
     agent: str
@@ -74,7 +74,7 @@ def decode(data: bytes) -> Word | None:
 
 
 def portions(block: bytes) -> Iterator[tuple[bool, bytes]]:
-    """The block in pieces that fit into words; whether each is the last."""
+    """The block in pieces that fit into link messages; each with whether it is the last."""
     if len(block) <= MOST:
         yield True, block
         return

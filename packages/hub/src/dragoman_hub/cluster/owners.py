@@ -50,7 +50,7 @@ class _Known(Struct, frozen=True):
 
 
 class Owners:
-    """What is known of the owners of sessions that are open somewhere."""
+    """The known owners of open sessions."""
 
     def __init__(
         self, register: Register, members: Members, *, on_given: Callable[[], None] = _ignore

@@ -90,7 +90,7 @@ class PendingRequest(Struct):
 def pending_request(
     request_id: Id, method: str, params: dict[str, Raw], *, session: str, node: str
 ) -> PendingRequest:
-    """With a key of its own, if it needs one and the client gave none."""
+    """A request, with a new idempotency key if it needs one and the client sent none."""
     members: dict[str, Any] = {name: Raw(bytes(raw)) for name, raw in params.items()}
     key = ""
     if method in KEYED:

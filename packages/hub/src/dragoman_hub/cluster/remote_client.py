@@ -26,7 +26,7 @@ REPLACED = "another connection of the same client has come"
 
 
 class GuestTransport:
-    """The link as a transport, and the one who hears where its client stands."""
+    """The link as a transport, which also receives the client's position."""
 
     def __init__(self, link: NodeLink, limits: TransportLimits) -> None:
         self.limits = limits

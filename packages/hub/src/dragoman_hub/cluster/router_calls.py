@@ -22,7 +22,7 @@ NAMES = "dragoman/front/"
 
 
 class RouterCalls:
-    """Requests of one router that have no answer."""
+    """The unanswered requests of one router."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -60,7 +60,7 @@ class MovingClient(Protocol):
 
 
 class SessionMoves:
-    """Those of one client."""
+    """The moving sessions of one client."""
 
     def __init__(self, client: MovingClient) -> None:
         self._client = client

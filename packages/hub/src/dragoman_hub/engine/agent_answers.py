@@ -23,8 +23,8 @@ LOOK_SECONDS = 5.0
 async def answer_within(
     future: asyncio.Future[T], seconds: float | None, *, waits_for_person: Callable[[], bool]
 ) -> T:
-    """What an agent answers. Raises `TimeoutError` after so many seconds in which nobody was asked; None
-    means no bound. Whoever stops waiting takes the future with it.
+    """Wait for an agent's answer. Raises `TimeoutError` after this many seconds without a question to a
+    person; None means no limit. A cancelled caller cancels the future too.
     """
     if seconds is None:
         return await future

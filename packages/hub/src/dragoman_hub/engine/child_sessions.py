@@ -70,7 +70,9 @@ async def _with_retries(session_id: str, read: Callable[[], Awaitable[T]]) -> T:
 
 
 class ChildSessions:
-    """Of one hub: makes children, lets clients follow them, and ends them with their parents."""
+    """The child sessions of one hub: makes them, lets clients follow them, and ends them with their
+    parents.
+    """
 
     def __init__(self, hub: EngineHub) -> None:
         self._hub = hub

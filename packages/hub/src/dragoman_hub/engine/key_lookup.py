@@ -70,7 +70,7 @@ class PromptSession(Protocol):
 
 
 class KeyLookups:
-    """Those of one session."""
+    """The waiting prompts of one session."""
 
     __slots__ = ("_empty_event", "_journal", "_owner", "_prompts", "_session")
 
@@ -167,7 +167,7 @@ def check_owner(owner: str, grant: Grant) -> None:
 
 
 def prompt_refusal(verdict: Verdict) -> ErrorAnswer | None:
-    """What a client hears whose prompt was not accepted; None if it was, or is known already."""
+    """The error for a client whose prompt was not accepted; None if it was, or is known already."""
     match verdict:
         case "closing":
             return invalid_request("the session is being closed; load it again before the next prompt")

@@ -69,7 +69,9 @@ CALM = frozenset({"idle", "failed"})
 
 
 class LiveSession:
-    """Made by the hub when it is new, or when somebody asks for it. There may be thousands that are idle."""
+    """An open session. The hub makes it for a new session, or when a client opens one. Thousands may be
+    idle.
+    """
 
     __slots__ = (
         *("hub", "id", "stream", "followers", "process", "log", "lease", "checkpoint_at", "listed_state"),

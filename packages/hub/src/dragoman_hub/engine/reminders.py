@@ -48,7 +48,7 @@ def with_note(params: bytes, note: str) -> bytes:
 
 
 class Reminders:
-    """Of all sessions of a hub; read from the journal again when one is lost."""
+    """The reminders of all sessions of a hub; a lost one is read from the journal again."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal

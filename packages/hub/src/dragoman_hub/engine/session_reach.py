@@ -18,7 +18,7 @@ from dragoman_local.journal import Journal, StreamInfo
 
 
 class SessionHolder(Protocol):
-    """The hub, as far as it is asked here."""
+    """The parts of the hub that are used here."""
 
     @property
     def journal(self) -> Journal: ...
@@ -27,7 +27,7 @@ class SessionHolder(Protocol):
 
 
 def reaches(grant: Grant, state: SessionState) -> bool:
-    """Whether an open session is for the token, by what was seen of its folders last."""
+    """Whether a token may use an open session, by its folders when they were last resolved."""
     return grant.may_use(state.agent) and all(map(grant.may_open, state.places))
 
 

@@ -48,7 +48,7 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
 class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One token, as far as it is stored. Times are seconds since 1970."""
+    """The stored part of a token. Times are seconds since 1970."""
 
     name: str
     hash: str
@@ -104,7 +104,7 @@ class _TokenFile(Struct, frozen=True):
 
 
 class TokenStore:
-    """The tokens of one file; nothing is made before the first one is added."""
+    """The tokens of one file, which is created with the first token."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.path = path

@@ -69,7 +69,7 @@ class Buckets:
 
 
 def network_of(address: str) -> str:
-    """What counts as one address: a holder of IPv6 has at least 2^64 of them."""
+    """The network that counts as one address: a holder of IPv6 has at least 2^64 of them."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

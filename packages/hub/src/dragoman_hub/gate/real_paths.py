@@ -31,7 +31,7 @@ THREADS = 16
 
 
 class RealPaths:
-    """For one process: a path leads to the same place for all who ask."""
+    """The resolved paths of one process, shared by all callers."""
 
     def __init__(
         self, *, clock: Callable[[], float] = time.monotonic, patience: float = LOOK_SECONDS

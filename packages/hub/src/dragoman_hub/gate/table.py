@@ -37,7 +37,7 @@ Place: TypeAlias = Literal["folder", "folders", "servers", "blocks", "anything"]
 
 
 class GateRow(Struct, frozen=True, kw_only=True):
-    """What one method needs and does."""
+    """The required scope and the effect of one method."""
 
     scopes: tuple[Scope, ...]
     """Any of these is enough; none: nothing is needed but to have come in. `prompt` and `admin` include
@@ -190,7 +190,7 @@ class PassedParams(dict[str, Raw]):
 def check(
     grant: Grant, method: str, params: Mapping[str, Raw], *, agent: str = "", is_request: bool = True
 ) -> PassedParams:
-    """Let a token's request or notification pass, or raise the answer that says why not.
+    """Check a token's request or notification; raise the error to answer with if it is refused.
 
     `agent` is the one that the client means unless the request names another.
     """
@@ -275,7 +275,7 @@ def agent_in(params: Mapping[str, Raw]) -> str:
 
 
 def places_in(row: GateRow, params: Mapping[str, Raw]) -> Iterator[str]:
-    """Every path that a request names. Raises the answer to one that is of the wrong kind."""
+    """All paths in a request. Raises an error for a path of the wrong type."""
     for name, kind in row.places:
         if kind == "anything":
             yield from _anything({key: value_of(raw) for key, raw in params.items() if key != "_meta"})

@@ -21,7 +21,7 @@ REFUSALS: Final = Rate(20, 60.0)
 
 
 class DenialLog(AuditLog):
-    """Also tells what was denied for want of a rule: such a line has the command that would allow it."""
+    """Logs denials, and tells users when a rule is missing: the line has the command that would allow it."""
 
     def __init__(self, path: str, tell: Callable[[AuditEntry], None]) -> None:
         super().__init__(path)

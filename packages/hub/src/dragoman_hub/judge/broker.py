@@ -54,7 +54,7 @@ MOST_DENIALS = 1000
 
 
 class ApprovalBroker:
-    """Sits between agents that ask and everybody who might answer."""
+    """Connects agents' requests with the people and policies that can answer them."""
 
     def __init__(self, hub: ClientHub) -> None:
         self._hub = hub

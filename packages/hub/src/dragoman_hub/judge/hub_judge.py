@@ -94,7 +94,7 @@ class OpenQuestion(Struct, kw_only=True):
 
 
 class LentQuestion(NamedTuple):
-    """What was judged of something that a client lends, and where it is answered."""
+    """The judged use of a client's files or terminals, and the client that answers it."""
 
     desk: PermissionService
     question: JudgedQuestion

@@ -75,7 +75,7 @@ def _policy(judge: HubJudge, cwd: str) -> Policy:
 
 
 class ServerAsker:
-    """An `Asker`: whoever follows the session, or sees one that was made for the question."""
+    """An `Asker` that asks the clients of the session, or of a session made for the question."""
 
     def __init__(self, hub: EngineHub, judge: HubJudge, session: LiveSession | None) -> None:
         self._hub = hub

@@ -51,7 +51,7 @@ LIMITS = TransportLimits(high=DEFAULT_LIMITS.high, low=0)
 
 
 class HostOrder(Struct, frozen=True, kw_only=True):
-    """What to keep, where, and for how long."""
+    """What an agent host has to run, the path of its socket, and its time limits."""
 
     command: Sequence[str]
     socket: Path
@@ -78,7 +78,9 @@ class HostedTransport(Transport, Protocol):
 
 
 class AgentHost:
-    """Listens and starts the agent when it is made; `run` lasts until both are gone. Needs a running loop."""
+    """Listens, and starts the agent when it is made; `run` lasts until both have ended. Needs a running
+    loop.
+    """
 
     def __init__(
         self, order: HostOrder, *, wrap: Callable[[ChildTransport], HostedTransport] = lambda child: child

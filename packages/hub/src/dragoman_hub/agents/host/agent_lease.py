@@ -23,7 +23,7 @@ LOST = b"agent host: the lease of the hub was not renewed; the agent is ended"
 
 
 class AgentLease:
-    """`note(line)` tells the hub, `on_lost()` the agent host."""
+    """An agent's lease. `note(line)` tells the hub, `on_lost()` the agent host."""
 
     def __init__(
         self, tree: OwnedTree, *, linger: float, note: Callable[[bytes], None], on_lost: Callable[[], None]

@@ -29,7 +29,7 @@ class KeptBlock(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What goes to the hub next. `size` is that of the blocks, or of the frame that was skipped."""
+    """The next record for the hub. `size` is that of the blocks, or of the frame that was skipped."""
 
     first: int
     blocks: list[bytes]

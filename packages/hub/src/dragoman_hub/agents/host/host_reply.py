@@ -14,7 +14,7 @@ READY_WITHIN = 60.0
 
 
 def reason_of(reply: bytes) -> str:
-    """Why a host is not ready, out of everything that it said."""
+    """The reason why a host is not ready, from its output."""
     if reply.startswith(FAILED):
         return reply.removeprefix(FAILED).decode(errors="replace").strip()
     lines = reply.decode(errors="replace").strip().splitlines()

@@ -79,7 +79,8 @@ async def host_agent(
 
 
 async def find_hosted(socket: Path) -> HostedAgent | None:
-    """The agent whose agent host listens there; None if there is none, and what a dead one left is removed.
+    """Connect to the agent whose host listens at the socket; None if there is none, after removing the files
+    of a dead one.
 
     Raises `LocalMistake` when the agent host refuses us, `DeadlineExceeded` when it does not answer.
     """

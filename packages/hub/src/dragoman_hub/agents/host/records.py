@@ -54,7 +54,7 @@ SPACE = 2 * READ_SIZE
 
 
 class HostWelcome(Struct, frozen=True, kw_only=True):
-    """What a hub learns when it comes."""
+    """The information that a hub gets when it connects."""
 
     agent: int
     """The agent's process."""
@@ -72,7 +72,7 @@ class AgentEndRecord(Struct, frozen=True, kw_only=True):
 
 
 class OutOfStep(ValueError):
-    """What arrives cannot be a record."""
+    """The received bytes are not a record."""
 
 
 def record(kind: int, number: int = 0, payload: bytes = b"") -> bytes:
@@ -95,7 +95,7 @@ def split_write(payload: bytes) -> tuple[str, bytes]:
 
 
 class Records:
-    """Reads a socket that does not block, and hands over each record once all of it is there.
+    """Reads a non-blocking socket, and passes each record on when it is complete.
 
     `act(kind, number, payload)` may call `stop`; nothing is handed over after that.
     """

@@ -52,7 +52,7 @@ def _quote(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """As short as it can be said without becoming another number."""
+    """The shortest text of a number that reads back as the same number."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

@@ -21,7 +21,7 @@ KINDS = ("input", "output", "thought", "cached_read", "cached_write")
 
 
 class HubMeters:
-    """Counters are for whoever acts; `text` is for whoever scrapes."""
+    """The hub's metrics: its code counts with the counters; a scrape reads `text`."""
 
     def __init__(self) -> None:
         self.meters = meters = Meters()

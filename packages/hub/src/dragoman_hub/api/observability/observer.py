@@ -89,7 +89,7 @@ class _ObservedTurn(Struct):
 
 
 class Observer:
-    """Of one hub. `agent_of` names the agent of a session that was not made while we watched."""
+    """The observer of one hub. `agent_of` names the agent of a session that is older than the observer."""
 
     def __init__(
         self,

@@ -278,7 +278,7 @@ def traces_url(endpoint: str) -> str:
 
 
 class LoggedExporter(SpanExporter):
-    """Drops what cannot be sent, and logs that once and not with every batch."""
+    """Drops batches that cannot be sent, and logs the first failure only."""
 
     def __init__(self, url: str, *, seconds: float | None) -> None:
         self._exporter: SpanExporter = OTLPSpanExporter(url, timeout=seconds)
@@ -301,7 +301,7 @@ class LoggedExporter(SpanExporter):
 
 
 class FirstFailure(logging.Filter):
-    """Lets the library log why a batch failed, until one has; opens again when a batch was sent."""
+    """Lets the library log the first failed batch; resets when a batch was sent."""
 
     is_closed = False
 

@@ -32,7 +32,7 @@ _MEMBER = re.compile(
 
 
 class TraceContext(Struct, frozen=True):
-    """Somebody's place in a trace."""
+    """A position in a trace."""
 
     trace: int
     span: int
@@ -71,7 +71,7 @@ def _read_parent(text: object) -> tuple[int, int, int] | None:
 
 
 def read_state(text: object) -> tuple[tuple[str, str], ...]:
-    """The members in their order; none at all if one of them is not what it should be."""
+    """The members in their order; none if one of them is invalid."""
     if not isinstance(text, str) or len(text) > LONGEST_STATE:
         return ()
     members: dict[str, str] = {}
