@@ -18,7 +18,7 @@ from dragoman_check.values import items, text
 
 
 class SessionFacts(Struct):
-    """What was said in one session."""
+    """The remembered facts of one session."""
 
     user: list[str] = []
     """What was prompted, one text for each turn."""

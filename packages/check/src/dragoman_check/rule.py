@@ -26,7 +26,7 @@ from dragoman_check.recording import Direction, Frame
 
 
 class Observation(Struct, frozen=True):
-    """One place where a requirement showed."""
+    """One place where a requirement was kept or broken."""
 
     is_kept: bool
     frames: tuple[int, ...]
@@ -46,7 +46,7 @@ Judge: TypeAlias = Callable[..., Iterable[Observation]]
 
 
 class ConformanceRule(Struct, frozen=True, kw_only=True):
-    """A judge with what it judges."""
+    """A judge function, with the requirements that it judges."""
 
     name: str
     requirements: tuple[str, ...]

@@ -40,7 +40,7 @@ Reply: TypeAlias = Callable[[Frame, JsonObject], None]
 
 
 class Silence(DragomanError):
-    """The agent did not say in time what the scene waits for."""
+    """The agent did not send in time the message that the scene waits for."""
 
 
 class WrongId(Silence):
@@ -48,7 +48,7 @@ class WrongId(Silence):
 
 
 class Hung(Silence):
-    """The agent answered requests that it does not know, and now it does not any more."""
+    """The agent used to answer unknown requests, and has stopped answering."""
 
 
 class AgentGone(DragomanError):

@@ -37,7 +37,7 @@ DEATHS = 12
 
 
 class ExaminationSettings(Struct, frozen=True, kw_only=True):
-    """What the one who examines may choose."""
+    """The options of an examination."""
 
     command: Sequence[str]
     cwd: str
@@ -69,7 +69,7 @@ _SECOND: dict[tuple[str, ...], tuple[str, ...]] = {
 
 
 class AgentProfile(Struct, kw_only=True):
-    """What the agent said about itself when it was first met."""
+    """The agent's answer to its first `initialize`."""
 
     info: JsonObject = {}
     can: JsonObject = {}
@@ -220,7 +220,7 @@ class Stage:
 
 
 class SceneStep(Struct, frozen=True):
-    """One thing to try."""
+    """One step of a scene."""
 
     name: str
     play: Callable[[AgentDriver], Awaitable[None]]

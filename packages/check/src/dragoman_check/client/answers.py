@@ -51,7 +51,7 @@ class StandInSession(Struct):
 
 
 class StandInAnswers:
-    """Answers requests; what it says beside goes through `tell`."""
+    """Answers requests; other messages are sent through `tell`."""
 
     def __init__(self, profile: ClientProfile, *, tell: Callable[[str, Json], None]) -> None:
         self.profile = profile

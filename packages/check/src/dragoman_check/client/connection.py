@@ -21,7 +21,7 @@ from dragoman_check.recording import Direction, Frame
 
 
 class ClientSilence(DragomanError):
-    """The client did not say in time what the scene waits for."""
+    """The client did not send in time the message that the scene waits for."""
 
 
 class ClientGone(DragomanError):
@@ -29,7 +29,7 @@ class ClientGone(DragomanError):
 
 
 class Stopped(DragomanError):
-    """Whoever began this turn does not want it any more."""
+    """The client cancelled this turn."""
 
 
 class FrameRecorder(Protocol):
@@ -43,7 +43,7 @@ class FrameRecorder(Protocol):
 
 
 class FrameListener(Protocol):
-    """Learns what the client says of its own accord."""
+    """Receives the client's own requests and notifications."""
 
     def on_frame(self, frame: Frame) -> None:
         """A request or a notification."""

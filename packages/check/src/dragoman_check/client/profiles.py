@@ -93,7 +93,7 @@ TERMINAL_METHOD = {"id": "terminal-login", "name": "In a terminal", "type": "ter
 
 
 class ClientProfile(Struct, frozen=True, kw_only=True):
-    """One part that the stand-in plays."""
+    """One role that the stand-in agent can play."""
 
     name: str
     about: str

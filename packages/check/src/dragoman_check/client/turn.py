@@ -38,7 +38,7 @@ PEOPLE = frozenset({"session/request_permission", "elicitation/create"})
 
 
 class Patience:
-    """How long a client is waited for, and which methods it is deaf to."""
+    """How long the stand-in waits for a client, and which methods it expects no answers to."""
 
     def __init__(self, seconds: float, *, people: float) -> None:
         self.seconds = seconds

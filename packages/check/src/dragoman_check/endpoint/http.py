@@ -22,7 +22,7 @@ LARGEST = 4_000_000
 
 
 class Unreachable(DragomanError):
-    """Nobody answers there, or not in HTTP."""
+    """The address does not answer, or not in HTTP."""
 
 
 class HttpReply(Struct, frozen=True):
@@ -124,7 +124,7 @@ class HttpExchange:
 async def ask(
     address: Address, method: str, headers: Mapping[str, str], body: bytes | None = None
 ) -> HttpReply:
-    """One request and its whole answer."""
+    """Send one request and read its whole answer."""
     async with HttpExchange(address, method, headers, body) as exchange:
         return await exchange.whole()
 

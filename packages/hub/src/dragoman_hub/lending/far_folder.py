@@ -16,7 +16,7 @@ from dragoman_local.workspace.snapshots import FileChange
 
 
 class FarSide(Struct, frozen=True, kw_only=True):
-    """Where the folders of a session are, and how that side is asked about them."""
+    """The remote location of a session's folders, and how to send requests about them."""
 
     place: str
     """As the configuration has it: `ssh:HOST`, `docker:NAME`."""
@@ -40,7 +40,7 @@ class FarChanges:
 
 
 class FarLook:
-    """One look, or, if it was retaken, what was different then. Nothing of it is on this machine's disk."""
+    """One snapshot, or, if it was retaken, its differences. Nothing of it is on this machine's disk."""
 
     growth = 0
     is_closed = False

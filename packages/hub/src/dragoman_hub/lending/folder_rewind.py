@@ -27,7 +27,7 @@ Places = Sequence[tuple[str, int]]
 
 
 class RewindDone(Struct, frozen=True, kw_only=True):
-    """What was put back."""
+    """The files that were restored."""
 
     turn: int
     """The turn before which the files are now; 0 if a rewind was undone."""
@@ -36,7 +36,7 @@ class RewindDone(Struct, frozen=True, kw_only=True):
 
 
 class FolderRewind:
-    """The way back in the folders of one hub."""
+    """Restores files in the folders of one hub."""
 
     def __init__(self, changes: TurnChanges) -> None:
         self._changes = changes

@@ -31,7 +31,7 @@ BATCH, BATCH_BYTES = 1000, 2 * 1024 * 1024
 
 
 class BucketFollower:
-    """What a bucket holds. `on_change` is called for each key that it holds, and then for every change."""
+    """The contents of a bucket. `on_change` is called for each existing key, and then for every change."""
 
     def __init__(
         self, jetstream: JetStream, wire: NatsConnection, bucket: Bucket, on_change: OnValueChange

@@ -19,7 +19,7 @@ QUEUED_BYTES = 16 * 1024 * 1024
 
 
 class NatsBus:
-    """`Bus` of one connection."""
+    """The `Bus` over one connection."""
 
     def __init__(self, wire: NatsConnection, layout: Layout) -> None:
         self._wire = wire

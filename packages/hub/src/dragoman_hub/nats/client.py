@@ -40,7 +40,7 @@ class NatsRefused(JournalError):
 
 
 class NatsClient:
-    """A connection. `on_lost`, `on_back` and `on_over` are called when it comes and goes."""
+    """A connection. `on_lost`, `on_back` and `on_over` are called when it is lost, restored and closed."""
 
     def __init__(self, library: NatsLibrary) -> None:
         self.library = library

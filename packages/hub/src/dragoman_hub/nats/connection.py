@@ -225,7 +225,7 @@ class NatsConnection:
 
 
 class NatsSubscription:
-    """One subscription, whatever happens to the connection."""
+    """One subscription, which survives reconnects."""
 
     def __init__(self, wire: NatsConnection, subject: str, on_message: OnSubjectMessage) -> None:
         self._wire = wire

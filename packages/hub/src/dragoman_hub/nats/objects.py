@@ -20,7 +20,7 @@ BATCH, BATCH_BYTES = 32, 8 * 1024 * 1024
 
 
 class ObjectPlace(Struct, frozen=True):
-    """Where an object lies: its id, the message of its first chunk, its size."""
+    """The location of an object: its id, the message of its first chunk, its size."""
 
     name: str
     first: int

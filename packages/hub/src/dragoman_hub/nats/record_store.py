@@ -36,7 +36,7 @@ INLINE_BYTES = 512 * 1024
 
 
 class RecordStore:
-    """Puts records where they belong. `redact` takes out what is secret."""
+    """Stores records. `redact` removes secrets."""
 
     def __init__(
         self,

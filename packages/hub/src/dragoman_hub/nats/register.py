@@ -26,7 +26,7 @@ must be able to start then, too.
 
 
 class NatsRegister:
-    """`Register` of one connection. All its watches share one follower, which begins with the first."""
+    """The `Register` over one connection. All its watches share one follower, started with the first."""
 
     def __init__(self, jetstream: JetStream, wire: NatsConnection, bucket: str) -> None:
         self._bucket = Bucket(jetstream, bucket)

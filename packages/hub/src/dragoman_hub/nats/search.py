@@ -49,7 +49,7 @@ PLACES = """create table if not exists places (
 
 
 class IndexedStream(NamedTuple):
-    """What is indexed of a stream: its number here, how many records it had, and up to which entry."""
+    """The indexed part of a stream: its number here, its number of records, and the last entry."""
 
     number: int
     records: int

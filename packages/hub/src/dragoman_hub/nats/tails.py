@@ -37,7 +37,7 @@ class StreamTail(Struct, frozen=True, gc=False):
 
 
 class MessageMarks:
-    """Where entries of one life of a stream lie: the first entry of a message, and the message."""
+    """The positions of entries in one stream: the first entry of a message, and the message."""
 
     __slots__ = ("firsts", "life", "places")
 

@@ -31,7 +31,7 @@ GRAVE = frozenset({"critical", "high"})
 
 
 class AnswerTicket(Struct, frozen=True, kw_only=True):
-    """One answer that may be given."""
+    """Permission to give one answer."""
 
     session: str
     request: int
@@ -106,5 +106,5 @@ def _severity(risk: Any) -> str:
 
 
 def sentence_of(request: OpenRequest) -> str:
-    """What is asked for, in words of ours alone."""
+    """The question as a sentence of our own, without the agent's text."""
     return f"An agent asks to {value_of(request.act, {}).get('deed', 'use a tool')}."

@@ -46,7 +46,7 @@ def encode_base64(data: bytes) -> str:
 
 
 def decode_base64(text: str) -> bytes:
-    """Raises `ValueError` for what is none."""
+    """Decode base64; raises `ValueError` for invalid text."""
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except binascii.Error as error:
@@ -95,7 +95,7 @@ def encrypt(
 
 
 class VapidKey:
-    """The key by which push services know this hub."""
+    """The key that identifies this hub to push services."""
 
     def __init__(self, key: ec.EllipticCurvePrivateKey, *, clock: Callable[[], float] = time.time) -> None:
         self._key = key

@@ -22,7 +22,9 @@ def open_push(
     hosts: Iterable[str] = (),
     may_be_private: bool = False,
 ) -> PushNotifier | str:
-    """The key and the subscriptions are in `folder`. A text says what is missing. Raises `LocalMistake`."""
+    """Open the key and the subscriptions in `folder`; returns a text if something is missing. Raises
+    `LocalMistake`.
+    """
     try:
         from dragoman_hub.push.encryption import VapidKey, check_keys, encrypt  # needs cryptography
     except ImportError:

@@ -28,7 +28,7 @@ BATCH = 4 * 1024
 
 
 def main(order: Mapping[str, Any], stdin: BinaryIO, *, run: Path) -> None:
-    """Carry out `start` or `find`, then pass everything on until one end is gone."""
+    """Carry out `start` or `find`, then copy bytes until one end is gone."""
     path = run / f"{order['name']}.sock"
     host = _start(order, path) if order["act"] == "start" else None
     # Imported here: meanwhile the host does so too.

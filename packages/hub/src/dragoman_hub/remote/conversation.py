@@ -19,7 +19,9 @@ if TYPE_CHECKING:  # most conversations need neither, and start faster without
 
 
 class RemoteConversation:
-    """`relay` runs it. Without a decider and a map, every block passes as it is."""
+    """A remote conversation, which `relay` runs. Without a decider and a map, every block passes
+    unchanged.
+    """
 
     def __init__(
         self,

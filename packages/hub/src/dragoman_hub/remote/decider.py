@@ -44,7 +44,7 @@ MOST_KEPT = 1024
 
 
 class AccessDecider:
-    """Stands on the way of a relay: `from_client` and `from_agent` give what goes on of each frame."""
+    """A filter in a relay: `from_client` and `from_agent` return the frames to pass on."""
 
     def __init__(self, *, policy: str | None, approve: Approve | None, command: Sequence[str]) -> None:
         """By the rules of a policy file, if one is named, and of this user's. Raises `LocalMistake`."""

@@ -58,8 +58,8 @@ MOST_WAITING = 1024
 
 
 class RemoteLender:
-    """One conversation. `to_agent` writes an answer of ours, `drain` waits until the agent has read them, and
-    `to_client` writes a question or an answer.
+    """Lends files in one conversation. `to_agent` writes our answers, `drain` waits until the agent has
+    read them, and `to_client` writes requests and answers.
     """
 
     def __init__(

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class LentAgent:
-    """The transport, and the sink of the agent's own. `start` comes before the first write."""
+    """The transport to a remote agent, and the sink of the agent's frames. Call `start` before the first
+    write.
+    """
 
     def __init__(self, child: ChildTransport, *, sandbox: SandboxChoice = "auto") -> None:
         """`sandbox` is the wall around what is lent to it."""

@@ -35,7 +35,7 @@ Opener: TypeAlias = Callable[[OpeningStep], Awaitable[RemoteConnection]]
 
 
 class LineNotice(NamedTuple):
-    """What becomes of the connection: `lost` and why, `back` after so many seconds."""
+    """A change of the connection: `lost` with the reason, or `back` after this many seconds."""
 
     kind: Literal["lost", "back"]
     reason: str = ""

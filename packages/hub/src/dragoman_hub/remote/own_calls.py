@@ -22,7 +22,9 @@ from dragoman.wire.glance import Glance
 
 
 class OwnCalls:
-    """Those of one conversation. Their ids begin with `name`; `send` says a frame to the other side."""
+    """Our own requests in one conversation. Their ids begin with `name`; `send` writes a frame to the
+    other side.
+    """
 
     def __init__(self, name: str, send: Callable[[bytes], None]) -> None:
         self._name = name

@@ -57,7 +57,7 @@ def parse_map(text: str) -> MappedFolder:
 
 
 class FolderMap:
-    """Translates frames; knows which requests wait for an answer, so that it knows what answers hold."""
+    """Translates frames; remembers open requests, so that it can translate their answers."""
 
     def __init__(self, folders: Sequence[MappedFolder]) -> None:
         self._to_there = _replacer((folder.here, folder.there) for folder in folders)

@@ -27,7 +27,7 @@ OURS: Final = "_dragoman/"
 
 
 class RemoteWall:
-    """One conversation. `to_agent` writes a refusal to the other side."""
+    """The filter of one conversation. `to_agent` writes a refusal to the other side."""
 
     def __init__(self, to_agent: Callable[[bytes], None]) -> None:
         self._to_agent = to_agent

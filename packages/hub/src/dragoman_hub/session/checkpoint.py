@@ -46,14 +46,14 @@ _SAME = (
 
 
 class StoredAnswer(Struct):
-    """An answer to a prompt, and the entry that says so."""
+    """An answer to a prompt, and its entry."""
 
     sequence: int
     note: StreamNote
 
 
 class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag="gist"):
-    """What the entries up to number `upto` say."""
+    """The state after the entries up to number `upto`."""
 
     upto: int
     agent: str

@@ -64,7 +64,7 @@ class SteerGivenUp(_Event, frozen=True):
 
 
 class RequestAnswered(_Event, frozen=True):
-    """What comes of a request of the agent; the first answer counts."""
+    """An agent's request was answered; the first answer counts."""
 
     sequence: int
     outcome: str
@@ -104,7 +104,7 @@ class Renamed(_Event, frozen=True):
 
 
 class ContinuedElsewhere(_Event, frozen=True):
-    """Another agent goes on in another session."""
+    """Another agent continues this session in a new one."""
 
     session: str
     agent: str

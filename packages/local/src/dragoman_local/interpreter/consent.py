@@ -41,7 +41,7 @@ def by_policy(
     audit: AuditLog | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Consent:
-    """From the params of `session/request_permission` to the id of the option that says what was decided."""
+    """The id of the option that the policy chooses, from the params of `session/request_permission`."""
     setting = ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
     judge = PermissionJudge(audit=audit, now=now)
 

@@ -27,7 +27,7 @@ PAGES = 1000
 
 
 class JournalBackup(Struct, frozen=True, kw_only=True):
-    """What was copied."""
+    """The result of a backup."""
 
     source: str
     target: str

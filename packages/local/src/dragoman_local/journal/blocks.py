@@ -46,7 +46,7 @@ def cut(frames: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
 
 
 def write_block(number: int, last: int, direction: int, time: float, frames: Sequence[bytes]) -> bytes:
-    """Frames as they are stored in one row, the last of them at `last`."""
+    """Encode frames for storage in one row, the last of them at `last`."""
     count = len(frames)
     seed = place_sum(number, last, direction, time)
     sums = map(zlib.crc32, frames, range(seed, seed + count))  # its place in the row is part of each

@@ -70,7 +70,7 @@ _ODD = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class ConversationBrief(Struct, frozen=True, kw_only=True):
-    """What an agent is told, and what it is not."""
+    """The summary for an agent, and a list of what it leaves out."""
 
     text: str
     """Empty if nothing was said."""

@@ -49,7 +49,7 @@ class FrameLines(Sequence[bytes]):
 
 
 def text_of(frames: Sequence[bytes]) -> bytes:
-    """Frames that have no newlines, each with one behind it."""
+    """Frames without newlines, joined with a newline after each."""
     return frames.text if type(frames) is FrameLines else b"\n".join((*frames, b""))
 
 
@@ -69,7 +69,7 @@ def size_of_runs(runs: Iterable[FrameRun]) -> int:
 
 
 class FrameRun(NamedTuple):
-    """Frames that follow each other."""
+    """Consecutive frames."""
 
     direction: Direction
     frames: Sequence[bytes]
@@ -155,7 +155,7 @@ class QueueAppend(Protocol):
 
 
 def queue_of(journal: object) -> QueueAppend | None:
-    """Its `try_queue_append`, if it has one."""
+    """The journal's `try_queue_append`, if it has one."""
     queue: QueueAppend | None = getattr(journal, "try_queue_append", None)
     return queue
 

@@ -27,7 +27,7 @@ AT_ONCE = 50
 
 
 class SessionNames(Struct, frozen=True):
-    """A session, by every name under which a store may know it."""
+    """All names of a session under which a store may know it."""
 
     stream: str
     agent_ids: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ SCRUBBED_BYTES = 1024 * 1024 * 1024
 
 
 class WordJournal(Protocol):
-    """A journal whose index of words can be made in steps."""
+    """A journal whose word index can be built in steps."""
 
     appends: int
     has_residue: bool

@@ -28,11 +28,11 @@ _FIXED = struct.Struct("<dQ").pack
 
 
 class OtherContent(JournalError):
-    """The target holds something that is not of the source; nothing more is written."""
+    """The target has content that is not in the source; nothing more is written."""
 
 
 class CopyClock:
-    """The time of whatever is being copied; given to the target, so that its times are the original's."""
+    """The time of the entry being copied, as a clock for the target, so that it keeps the original times."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -42,7 +42,7 @@ class CopyClock:
 
 
 class CopiedStream(Struct, frozen=True, kw_only=True):
-    """One stream that is in both journals now, and the same."""
+    """One stream that is now identical in both journals."""
 
     stream: str
     entries: int
@@ -52,7 +52,7 @@ class CopiedStream(Struct, frozen=True, kw_only=True):
 
 
 class StreamDigest:
-    """What a stream is, in one text: its entries with direction, time and frame, and its description."""
+    """The digest of a stream: its entries with direction, time and frame, and its description."""
 
     def __init__(self) -> None:
         self._sum = sha256()

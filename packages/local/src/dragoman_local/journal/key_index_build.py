@@ -23,7 +23,7 @@ STEP_ENTRIES = 5_000
 
 
 def build(connection: sqlite3.Connection, stream: str, *, seal: Seal | None) -> None:
-    """One step of making the index of a stream that has none."""
+    """Do one step of building the index of a stream that has none."""
     row = find_stream(connection, stream, seal=seal)
     if row is None:
         return

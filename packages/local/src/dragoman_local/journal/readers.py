@@ -19,7 +19,7 @@ THREADS = 3
 
 
 class Readers:
-    """Made without threads and connections; both come with the first question."""
+    """A pool of reading threads, created together with their connections at the first query."""
 
     def __init__(
         self,

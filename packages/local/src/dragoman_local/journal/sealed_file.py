@@ -37,7 +37,7 @@ def check_mark(connection: sqlite3.Connection, seal: Seal | None, *, name: str) 
 
 
 def mark_of(connection: sqlite3.Connection) -> str | None:
-    """The key that the file was sealed with, by its id; None for a plain one."""
+    """The id of the key that the file was encrypted with; None for a plain file."""
     has_table = connection.execute(
         "select 1 from sqlite_master where type = 'table' and name = 'seal'"
     ).fetchone()

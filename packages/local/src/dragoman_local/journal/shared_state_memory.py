@@ -14,7 +14,7 @@ from dragoman_local.journal.shared_state import OnBusMessage, OnValueChange, Reg
 
 
 class SharedMemory:
-    """What all nodes share."""
+    """The state that all nodes share."""
 
     def __init__(self) -> None:
         self.values: dict[str, RegisterValue] = {}

@@ -79,7 +79,7 @@ PAGE = (
 
 
 def clean(text: str) -> str:
-    """Text that can be stored: a path may hold bytes that are no character."""
+    """Text that can be stored: a path may hold bytes that are not characters."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 

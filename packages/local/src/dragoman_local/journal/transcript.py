@@ -61,7 +61,7 @@ class _TranscriptLine(Struct):
 
 
 def header(info: StreamInfo, **more: object) -> bytes:
-    """`more` are further members, such as the streams of its children."""
+    """The header line. `more` are additional fields, such as the streams of its children."""
     members = {**msgspec.to_builtins(info), **more}
     return msgspec.json.encode({"transcript": VERSION, **_non_empty(members)}) + b"\n"
 
@@ -178,7 +178,7 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[Entry]:
 
 
 def read_header(first: bytes) -> StreamInfo | None:
-    """What a header line tells; None if it is none."""
+    """Read a header line; None if it is not one."""
     try:
         fields = msgspec.json.decode(first)
         if isinstance(fields, dict) and "transcript" in fields:

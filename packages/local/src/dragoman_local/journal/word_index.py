@@ -64,7 +64,7 @@ def catch_up(connection: sqlite3.Connection, *, most: int = STEP_ENTRIES, spare:
 
 
 def rebuild(connection: sqlite3.Connection) -> None:
-    """Begin again, with an empty index.
+    """Start again with an empty index.
 
     A damaged index cannot even be dropped, so the tables behind it get what those of a new one hold.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class KitConnection:
-    """Made with the first session that a client asks for."""
+    """One connection, made at the client's first request for a session."""
 
     def __init__(self, client: ClientHandle, shelf: JournalLender) -> None:
         self._client = client

@@ -34,7 +34,7 @@ ENTRY_BYTES = 256
 
 
 class KitJournal:
-    """One open session's end of its stream."""
+    """The writer of one open session's stream."""
 
     def __init__(
         self, journal: Journal, stream: str, *, last: int, clock: Callable[[], float] = time.time

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RecordingSpeaker(Lender):
-    """A speaker whose words are kept."""
+    """Sends updates and stores them."""
 
     __slots__ = ()
 

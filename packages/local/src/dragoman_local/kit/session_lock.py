@@ -17,7 +17,9 @@ from dragoman.system.files import try_lock
 
 
 class SessionFileLock:
-    """One session's. Without a folder (a journal in memory) there are no others, and it is always granted."""
+    """The lock of one session. Without a folder (a journal in memory) there is no other process, and it is
+    always granted.
+    """
 
     def __init__(self, folder: Path | None, stream: str) -> None:
         name = hashlib.sha256(stream.encode(errors="replace")).hexdigest()[:32]

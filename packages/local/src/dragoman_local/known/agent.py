@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 
 class AgentSource(StrEnum):
-    """Where the knowledge of an agent comes from."""
+    """Where an agent's definition comes from."""
 
     CONFIG = "config"
     """A table of our configuration file."""
@@ -36,7 +36,7 @@ class AgentSource(StrEnum):
 
 
 class KnownAgent(Struct, frozen=True, kw_only=True):
-    """What it takes to start one agent."""
+    """Everything needed to start one agent."""
 
     name: str
     command: tuple[str, ...]

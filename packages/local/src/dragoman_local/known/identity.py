@@ -18,7 +18,7 @@ from dragoman_local.known.redactor import redact_shapes
 
 
 def identity_of(agent: KnownAgent, cwd: str) -> str:
-    """`cwd` is where it is started."""
+    """The identity of an agent that is started in `cwd`."""
     return identity_of_command(agent.command, cwd) if agent.source is AgentSource.COMMAND else agent.name
 
 

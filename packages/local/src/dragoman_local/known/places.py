@@ -17,7 +17,7 @@ ACPX_PROJECT = ".acpxrc.json"
 
 
 class Machine(Struct, frozen=True):
-    """What the place of a file depends on."""
+    """The facts about a machine that decide where files are."""
 
     platform: str = field(default_factory=lambda: sys.platform)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)

@@ -26,7 +26,7 @@ _OF_PROVIDERS = frozenset({ipaddress.ip_address("168.63.129.16")})
 
 
 class Destination(NamedTuple):
-    """One place. Port 0 stands for the usual ones."""
+    """One host and port. Port 0 means the usual ports."""
 
     host: str
     port: int
@@ -39,7 +39,7 @@ class Destination(NamedTuple):
 
 
 def parse_destination(text: str) -> Destination:
-    """Raises `ValueError`, which says what is wrong."""
+    """Parse a destination; raises `ValueError` with the mistake."""
     match = _PLACE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a place of the network: write HOST, HOST:PORT or *.HOST")

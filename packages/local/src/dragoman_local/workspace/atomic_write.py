@@ -23,7 +23,7 @@ _NO_HARD_LINKS = frozenset(
 
 
 class FileAppeared(Exception):
-    """There is a file where none was a moment ago."""
+    """A file exists that did not exist a moment ago."""
 
 
 def create(place: FilePlace, data: bytes, *, fsync: bool) -> None:
@@ -39,7 +39,7 @@ def create(place: FilePlace, data: bytes, *, fsync: bool) -> None:
 
 
 def replace(place: FilePlace, data: bytes, *, old: os.stat_result, fsync: bool) -> None:
-    """Put a new file in the place of the old one."""
+    """Replace the old file by a new one."""
     temporary = _write_temporary_file(place, data, mode=0o600, like=old, fsync=fsync)
     try:
         os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)

@@ -29,7 +29,7 @@ from dragoman_local.workspace.snapshot_entries import (
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """One file that is not as it was."""
+    """One changed file."""
 
     path: str
     kind: Literal["added", "modified", "removed"]
@@ -41,7 +41,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class ContentSource(Protocol):
-    """Where old contents come from."""
+    """The source of earlier contents."""
 
     root: str
 

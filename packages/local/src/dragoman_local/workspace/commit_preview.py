@@ -88,7 +88,7 @@ class CommitHook(Struct, frozen=True, kw_only=True):
 
 
 class CommitPreview(Struct, frozen=True, kw_only=True):
-    """What would be committed, by whom, and what else happens."""
+    """The files and author of a commit, and its side effects."""
 
     top: str
     """Where the repository's files begin."""

@@ -47,7 +47,7 @@ class FileText(NamedTuple):
 
 
 class FileStatus(NamedTuple):
-    """What is at a path."""
+    """The status of a path: its kind, size and version."""
 
     exists: bool
     is_folder: bool = False
@@ -57,7 +57,7 @@ class FileStatus(NamedTuple):
 
 
 class FileDraft(NamedTuple):
-    """What shall be written, and over what."""
+    """The text to write, and the file it replaces."""
 
     text: str
     accepted_version: Version | None = None

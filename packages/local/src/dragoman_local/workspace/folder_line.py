@@ -14,7 +14,7 @@ from dragoman_local.workspace.tree_store import Change, Fork, Look, TreeStore, T
 
 
 class FolderLine(Struct, frozen=True):
-    """Looks, what each found to be different, and the turns between them."""
+    """Snapshots, their differences, and the turns between them."""
 
     looks: Sequence[Look]
     changes: Mapping[int, Mapping[str, Change]]

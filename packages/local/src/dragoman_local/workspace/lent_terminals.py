@@ -41,7 +41,7 @@ PATIENCE = 10.0
 
 
 class TerminalRequest(Struct, frozen=True, kw_only=True):
-    """What an agent asks to be run."""
+    """An agent's request to run a command."""
 
     command: str
     args: Sequence[str] = ()

@@ -36,7 +36,7 @@ MOST_EARLIER = 20_000
 
 
 class Origin(NamedTuple):
-    """Where a line comes from."""
+    """The origin of a line."""
 
     turn: Turn | None
     """The turn in which it was written; None if that was no turn, or nobody knows."""
@@ -102,7 +102,7 @@ class _Edit(NamedTuple):
 
 
 class LineHistory:
-    """All looks at one folder."""
+    """All snapshots of one folder."""
 
     def __init__(
         self,

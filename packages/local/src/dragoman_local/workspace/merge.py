@@ -34,7 +34,7 @@ class _Common(NamedTuple):
 
 
 def merge(base: str, ours: str, theirs: str) -> str | None:
-    """The text with the changes of both, or None if they contradict each other."""
+    """The text with the changes of both sides, or None if they conflict."""
     if ours == theirs or theirs == base:
         return ours
     if ours == base:

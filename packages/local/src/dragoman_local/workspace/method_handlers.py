@@ -21,7 +21,7 @@ Handler: TypeAlias = Callable[[Any, object], Awaitable[Any]]
 
 
 class MethodHandlers:
-    """Stands where a workspace expects a client, and keeps what the client would be given."""
+    """Collects a workspace's handlers in place of a client."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._handlers: dict[str, Handler] = {}

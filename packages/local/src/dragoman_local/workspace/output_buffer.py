@@ -20,7 +20,7 @@ _LONGEST = 4
 
 
 class OutputTail(NamedTuple):
-    """What can be shown of an output."""
+    """The part of an output that can be shown."""
 
     text: str
     is_truncated: bool

@@ -59,7 +59,7 @@ class WorkspaceRoot(Struct, frozen=True):
 
 
 def find_root(roots: Sequence[WorkspaceRoot], names: Names) -> tuple[WorkspaceRoot, Names]:
-    """The innermost root that a path begins with, and what is left of the path."""
+    """The innermost root that contains a path, and the rest of the path."""
     candidates = [
         (len(begin), root, rest)
         for root in roots

@@ -35,7 +35,7 @@ class Route(NamedTuple):
 
 
 def parse(path: str) -> Route:
-    """Cut up what an agent sent, or refuse it."""
+    """Split an agent's path into names, or refuse it."""
     if "\0" in path:
         raise bad_path("the path holds a NUL character")
     if not path.startswith("/"):

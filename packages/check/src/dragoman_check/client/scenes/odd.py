@@ -101,7 +101,7 @@ async def lenient_updates(turn: StandInTurn) -> None:
 
 
 async def methods(turn: StandInTurn) -> None:
-    """Requests that nobody knows, under the id of the client's own prompt too."""
+    """Unknown requests, also under the id of the client's own prompt."""
     for method in METHODS:
         await turn.call(method, {}, name=f"request {method}")
     await turn.call("_tck/x", {"_meta": {"id": 1}}, name="same id", request_id=turn.prompt.message["id"])

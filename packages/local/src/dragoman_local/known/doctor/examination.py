@@ -53,8 +53,8 @@ async def diagnose(
     on_step: Callable[[DiagnosisStep], None] | None = None,
     grace: Grace = GRACE,
 ) -> Diagnosis:
-    """Examine one agent. `seconds` bounds each answer, `grace` its end; `on_step` hears of each step when it
-    is done.
+    """Examine one agent. `seconds` limits each answer, `grace` its end; `on_step` is called after each
+    step.
     """
     examination = _Examination(agent, seconds=seconds, cwd=cwd or os.getcwd(), on_step=on_step, grace=grace)
     return await examination.run()

@@ -44,7 +44,7 @@ Progress = Callable[[str], None]
 
 
 class InstallFailed(DragomanError):
-    """An agent could not be installed; what was there before is as it was."""
+    """An agent could not be installed; the earlier installation is unchanged."""
 
 
 class _HttpsRedirects(urllib.request.HTTPRedirectHandler):

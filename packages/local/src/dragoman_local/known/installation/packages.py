@@ -71,7 +71,7 @@ LOCAL = (".tgz", ".tar.gz", ".whl")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageInstall:
-    """What was installed, and how it is started."""
+    """An installed package, and the command that starts it."""
 
     command: tuple[str, ...]
     packages: tuple[PackageHash, ...]
@@ -129,7 +129,7 @@ def listed_version(
 
 
 def npm_command(spec: str) -> list[str]:
-    """How npm is called; whoever is asked sees this."""
+    """The npm command, as the user sees it."""
     return ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", spec]
 
 

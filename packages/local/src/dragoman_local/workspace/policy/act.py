@@ -34,7 +34,7 @@ _GOES: Final = frozenset({"cd", "pushd", "popd", "chdir"})
 
 
 class Act(Struct, frozen=True, kw_only=True):
-    """One thing that an agent wants to do."""
+    """One action that an agent wants to take."""
 
     method: Method
     agent: str = ""
@@ -153,7 +153,7 @@ class Act(Struct, frozen=True, kw_only=True):
 
 
 class ActContext(Struct, frozen=True, kw_only=True):
-    """Where a question comes up."""
+    """The session and the agent of an act."""
 
     agent: str = ""
     roots: tuple[str, ...] = ()

@@ -108,7 +108,9 @@ class ActView(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="cam
 
 
 def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", always: str = "") -> ActView:
-    """`call` is all that the agent has said of a tool call: it adds remarks and the rest of the input."""
+    """The view of an act. `call` is the whole tool call: it adds the agent's remarks and the rest of the
+    input.
+    """
     changes, disagreements = _changes(act)
     reasons = [*act.objections(), *(why for part in parts_of(act) for why in (part.nested, part.unknown))]
     members = _members(act, call)

@@ -34,7 +34,7 @@ class Certainty(IntEnum):
 
 
 class PolicyDecision(Struct, frozen=True, kw_only=True):
-    """One answer of the policy."""
+    """One decision of the policy."""
 
     outcome: Outcome
     rule: str

@@ -53,7 +53,7 @@ MOST_GRANTS: Final = 256
 
 
 class Grant(Struct, frozen=True, kw_only=True):
-    """One file that may be read or changed once, or one command that may be run once."""
+    """Permission to read or change one file once, or to run one command once."""
 
     about: tuple[str, str]
     """Its session, and the file or the command."""
@@ -162,7 +162,7 @@ LENT_OPTIONS: Final = (
 
 
 class PermissionPrompt(Struct, frozen=True, kw_only=True):
-    """One question to a person."""
+    """One permission question to a person."""
 
     act: Act
     decision: PolicyDecision
@@ -185,7 +185,7 @@ class PermissionPrompt(Struct, frozen=True, kw_only=True):
 
 
 class Offer(NamedTuple):
-    """What a person may answer."""
+    """An answer that a person may choose."""
 
     options: tuple[v1.PermissionOption, ...]
     own: v1.PermissionOption | None
@@ -193,7 +193,7 @@ class Offer(NamedTuple):
 
 
 class Settlement(NamedTuple):
-    """What holds after a decision was written down."""
+    """The result of a decision after it was logged."""
 
     decision: PolicyDecision
     option: str | None
