@@ -29,7 +29,7 @@ class ClientGone(DragomanError):
 
 
 class Stopped(DragomanError):
-    """The client cancelled this turn."""
+    """The turn was cancelled while its scene was running."""
 
 
 class FrameRecorder(Protocol):

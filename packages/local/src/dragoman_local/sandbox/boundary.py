@@ -154,7 +154,7 @@ class ProfileParts(Struct, frozen=True, kw_only=True):
 
 
 def parse_profile(text: str) -> Profile:
-    """Check a profile's name and return it. Raises `LocalMistake` if there is no such profile."""
+    """Check a profile and return it. Raises `LocalMistake` if it is not valid."""
     read_profile(text)
     return text
 

@@ -47,7 +47,7 @@ class FileText(NamedTuple):
 
 
 class FileStatus(NamedTuple):
-    """The status of a path: its kind, size and version."""
+    """The status of a path: whether it exists, its kind, size and time of change."""
 
     exists: bool
     is_folder: bool = False
@@ -57,7 +57,7 @@ class FileStatus(NamedTuple):
 
 
 class FileDraft(NamedTuple):
-    """The text to write, and the file it replaces."""
+    """The text to write, and the version of the file that it may replace."""
 
     text: str
     accepted_version: Version | None = None

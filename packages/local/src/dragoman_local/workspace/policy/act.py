@@ -153,7 +153,7 @@ class Act(Struct, frozen=True, kw_only=True):
 
 
 class ActContext(Struct, frozen=True, kw_only=True):
-    """The session and the agent of an act."""
+    """The circumstances of an act: its agent, the session's folders, the home folder."""
 
     agent: str = ""
     roots: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The host's part of lending a client's files and terminals to a v2 agent: it starts the MCP server's socket.
+"""The host's part of lending a client's files and terminals to a v2 agent.
 
 An edge asks for a server for each session that it opens, says which session it became, and when that is over.
 Calls of the server's tools go to the client through the edge, in the name of the session that they belong to.
