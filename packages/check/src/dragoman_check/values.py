@@ -42,7 +42,7 @@ def ends_with(path: str, tail: str) -> bool:
 
 
 def text(value: object) -> str:
-    """It if it is a text, else nothing."""
+    """The value if it is a text, else an empty text."""
     return value if type(value) is str else ""
 
 

@@ -65,7 +65,7 @@ class ObservedPlace(Struct, frozen=True):
 
 
 class Verdict(Struct, kw_only=True):
-    """What was found about one requirement."""
+    """The result for one requirement."""
 
     requirement: str
     status: Status

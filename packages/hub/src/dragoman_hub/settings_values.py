@@ -40,7 +40,7 @@ REMOTE = ("ws://", "wss://", "http://", "https://", "unix:")
 
 
 class BadValue(Exception):
-    """What a value must be."""
+    """A value is wrong; the text says what it must be."""
 
 
 def read_value(kind: Kind, value: object, folder: str) -> Any:

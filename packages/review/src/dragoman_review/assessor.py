@@ -38,7 +38,7 @@ IDLE = 60.0
 
 
 class Assessor:
-    """Owned by a loop. Constructing one starts nothing; `aclose` leaves nothing behind."""
+    """Owned by an event loop. Making one starts nothing; `aclose` ends everything."""
 
     def __init__(self, *, deadline: float = DEADLINE) -> None:
         self._deadline = deadline

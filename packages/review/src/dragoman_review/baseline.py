@@ -27,7 +27,7 @@ LONG = 2_000
 
 
 class BadBaseline(LocalMistake):
-    """The file is no baseline."""
+    """The file is not a valid baseline."""
 
 
 class _BaselineFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,7 +36,7 @@ class _BaselineFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Baseline:
-    """How many findings of each fingerprint are known. Each is used up as it is met again."""
+    """The number of known findings for each fingerprint. Each match uses one up."""
 
     def __init__(self, counts: dict[str, int]) -> None:
         self._counts = dict(counts)

@@ -43,7 +43,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 async def review(
     sources: Sources, settings: ReviewSettings | None = None, *, note: Tell | None = None
 ) -> AsyncGenerator[Finding, None]:
-    """Review some texts. `note` is told what a reader should know beside the findings.
+    """Review some texts. `note` is called with messages for the reader besides the findings.
 
     Whoever stops before the end does so within `contextlib.aclosing`, so that everything is gone at once.
     """

@@ -92,7 +92,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class RuleText(Struct, frozen=True, kw_only=True):
-    """What a rule says, whoever looks for it."""
+    """The text of a rule, whichever tool applies it."""
 
     id: str
     title: str

@@ -80,7 +80,7 @@ class LexicalSpan(NamedTuple):
 
 
 class LexicalSpans:
-    """What is comment and what is string in one text."""
+    """The comments and strings of one text."""
 
     def __init__(self, text: str, language: str | None) -> None:
         self._text = text

@@ -68,7 +68,7 @@ _decode = json_decoder(_Report).decode
 
 
 async def oxlint_findings(program: str, sources: Sequence[ReviewSource], *, deadline: float) -> list[Finding]:
-    """What oxlint finds in some texts. Raises `ToolFailed`."""
+    """Review some texts with oxlint. Raises `ToolFailed`."""
     with tempfile.TemporaryDirectory(prefix="dragoman-review-") as folder:
         names = _write(Path(folder), sources)
         command = [program, "--format=json", "--no-ignore", "--config=oxlintrc.json"]

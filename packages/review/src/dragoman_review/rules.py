@@ -32,7 +32,7 @@ Where = Literal["anywhere", "code", "comment", "string"]
 
 
 class BadRule(LocalMistake):
-    """A rule, or the file that it stands in, makes no sense."""
+    """A rule, or its file, is invalid."""
 
     def __init__(self, where: str, why: str) -> None:
         super().__init__(f"{where}: {why}")
@@ -223,5 +223,5 @@ def secret_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
 
 
 def all_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
-    """Ours and others'; a rule of the same id takes the place of ours."""
+    """Our rules and others'; another rule with the same id replaces ours."""
     return tuple({rule.id: rule for rule in (*own_rules(), *more)}.values())

@@ -117,11 +117,11 @@ def decode(data: bytes, *, is_trusted: bool = True) -> SourceText | None:
 
 
 class StaleFile(LocalMistake):
-    """The file is not any more what was reviewed; it is left as it is."""
+    """The file has changed since the review; it is left as it is."""
 
 
 def write_fixed(path: Path, was: SourceText, text: str) -> None:
-    """Put a new text in the place of one that was reviewed. Raises `StaleFile` and `OSError`.
+    """Replace a reviewed text by a new one. Raises `StaleFile` and `OSError`.
 
     A link stays a link: what it points to is written. Mode and encoding stay as they were.
     """

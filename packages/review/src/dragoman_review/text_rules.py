@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(
 def text_findings(
     path: str, lines: TextLines, rules: Iterable[ReviewRule], *, longest: int = LONGEST_LINE
 ) -> Iterator[Finding]:
-    """What the rules find in one text, rule by rule, in lines that are no longer than `longest`."""
+    """The findings of the rules in one text, rule by rule, in lines that are no longer than `longest`."""
     language = language_of(path, lines.text)
     spans = LexicalSpans(lines.text, language)
     search_text = SearchedText(lines)

@@ -22,7 +22,7 @@ class WorkerSetup(Struct, frozen=True, kw_only=True):
 
 
 class WorkerRequest(Struct, frozen=True, kw_only=True):
-    """One text to look through."""
+    """One text to inspect."""
 
     path: str
     text: str
@@ -31,7 +31,7 @@ class WorkerRequest(Struct, frozen=True, kw_only=True):
 
 
 class WorkerAnswer(Struct, frozen=True, kw_only=True):
-    """What was found."""
+    """The findings."""
 
     findings: list[Finding]
     failures: list[str]

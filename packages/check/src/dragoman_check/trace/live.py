@@ -31,7 +31,7 @@ class _Open(Struct):
 
 
 class Live:
-    """`tell` gives the lines for one more entry."""
+    """Formats a growing recording: `tell` gives the lines for one more entry."""
 
     def __init__(self, *, width: int = WIDTH) -> None:
         self._width = width

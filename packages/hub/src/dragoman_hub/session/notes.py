@@ -101,7 +101,7 @@ def note(kind: str, **members: object) -> bytes:
 
 
 def read_note(frame: bytes) -> StreamNote | None:
-    """A note of the hub; None if somebody else has written it."""
+    """Read a note of the hub; None for other notes."""
     if not frame.startswith(b'{"hub":'):
         return None
     try:
@@ -119,6 +119,6 @@ def parent_in(first: bytes | None) -> str:
 
 
 def event_of(frame: bytes) -> dict[str, Raw]:
-    """The members of a note, as an event tells them."""
+    """The fields of a note, as those of an event."""
     members = msgspec.json.decode(frame, type=dict[str, Raw])
     return {"event": members.pop("hub"), **members}

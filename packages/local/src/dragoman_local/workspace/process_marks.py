@@ -15,7 +15,7 @@ from dragoman.system.files import CAREFUL, HAS_LOCKS, try_lock
 
 
 class ProcessMarks:
-    """The marks beside one file; without a path there are none."""
+    """The mark files beside one file; without a path there are none."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path) if path else None

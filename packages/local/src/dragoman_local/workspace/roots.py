@@ -25,7 +25,7 @@ _TRIES = 10
 
 
 class Roots:
-    """Opens the folders at once, and refuses what is no folder: a root is never left out in silence."""
+    """Opens the folders at once, and raises an error for a path that is not a folder."""
 
     def __init__(
         self, cwd: str, additional_directories: Sequence[str] = (), *, use_kernel: bool | None = None

@@ -87,7 +87,7 @@ Place: TypeAlias = Literal["here", "there", "nowhere"]
 
 
 class LocalRules(Struct, frozen=True, kw_only=True):
-    """What a command line says about permissions."""
+    """The permission options of a command line."""
 
     policy: str | None = None
     """The absolute path of a file whose rules come first."""

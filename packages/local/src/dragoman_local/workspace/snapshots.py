@@ -109,7 +109,7 @@ class _Archive:
 
 
 class Snapshot:
-    """What was there. Made by `take_snapshot`, or from an earlier one; also an `async with`."""
+    """The files before a turn. Made by `take_snapshot`, or from an earlier one; also an `async with`."""
 
     def __init__(self, archive: _Archive) -> None:
         self.notes: list[str] = []

@@ -36,7 +36,7 @@ _Releases: TypeAlias = Callable[[ReleaseTerminalRequest, object], Awaitable[Rele
 
 
 class HasTerminals(Protocol):
-    """What a client has: hooks for the five methods."""
+    """A client on which the five terminal methods can be registered."""
 
     @property
     def create_terminal(self) -> Callable[[_Creates], object]: ...

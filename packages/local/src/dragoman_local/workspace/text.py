@@ -17,7 +17,7 @@ _FOREIGN = "the file is neither UTF-8 nor marked as UTF-16"
 
 
 class Encoding(NamedTuple):
-    """How the text of a file becomes bytes."""
+    """The encoding of a file's text."""
 
     codec: str
     mark: bytes = b""
@@ -49,7 +49,7 @@ _MARKED = (
 
 
 def encoding_of(head: bytes) -> Encoding:
-    """What the first bytes of a file say."""
+    """The encoding that a file's first bytes show."""
     return next((encoding for encoding in _MARKED if head.startswith(encoding.mark)), UTF_8)
 
 

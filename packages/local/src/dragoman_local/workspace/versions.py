@@ -46,13 +46,13 @@ def version_of(data: bytes) -> Version:
 
 
 def version_by_record(status: os.stat_result) -> Version:
-    """By the system's record: which file it is, how large, and when it was last changed."""
+    """A version from the file's metadata: its identity, size and time of change."""
     fields = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     return "r" + version_of(repr(fields).encode())[1:]
 
 
 class KnownVersion(NamedTuple):
-    """What an agent was told of one file."""
+    """The version of one file that an agent has seen."""
 
     version: Version
     base: str | None = None

@@ -22,7 +22,7 @@ _KEPT = ("title", "kind", "status", "name", "locations", "content", "rawInput", 
 
 
 class LineDifference(Struct, frozen=True):
-    """Lines that only one of two recordings has, with how they stand in it."""
+    """Lines that only one of two recordings has, with their context."""
 
     line: str
     side: str

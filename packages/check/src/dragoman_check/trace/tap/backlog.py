@@ -76,7 +76,7 @@ class WritableEntries(NamedTuple):
 
 
 class EntryBacklog:
-    """`add` gives what may be written now."""
+    """The waiting entries: `add` returns those that may be written now."""
 
     def __init__(self, secrets: SecretFilter) -> None:
         self._secrets = secrets

@@ -17,7 +17,7 @@ from dragoman.transport.writer import open_writer
 
 
 class ByteFilter(Protocol):
-    """Decides what of a chunk goes on; for a pump that does not pass everything."""
+    """Decides which bytes of a chunk are passed on."""
 
     def take(self, chunk: bytes) -> bytes: ...
     def finish(self) -> bytes: ...

@@ -28,7 +28,7 @@ LONGEST = 128 * 1024 * 1024
 
 
 class TapRecorder:
-    """Takes chunks as they passed; knows lines. `close` writes what is left."""
+    """Records chunks after they passed, split into lines. `close` writes the rest."""
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ _MARK = REDACTED.encode()
 
 
 class SecretFilter:
-    """Knows the secrets of one environment. `count` is how many were hidden so far."""
+    """Hides the secrets of one environment. `count` is the number hidden so far."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.count = 0

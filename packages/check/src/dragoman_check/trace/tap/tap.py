@@ -44,7 +44,7 @@ async def tap(
     recorder: TapRecorder,
     guard: bool = False,
 ) -> int:
-    """Runs the command on these descriptors, which it takes over, until it ends; gives its exit status.
+    """Run the command on these descriptors, which it takes over, until it ends; return its exit status.
 
     `show` gets what the agent complains about, and what a guard kept off the wire.
     """

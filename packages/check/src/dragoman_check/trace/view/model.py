@@ -23,7 +23,7 @@ GATHERED = ("stderr", "note")
 
 
 class ViewModel(msgspec.Struct):
-    """What is embedded in the page."""
+    """The data embedded in the page."""
 
     title: str
     start: float

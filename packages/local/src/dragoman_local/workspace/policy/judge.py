@@ -203,7 +203,7 @@ class Settlement(NamedTuple):
 
 
 class PermissionChoice(Struct, frozen=True, kw_only=True):
-    """An answer, from a place where several people can give it."""
+    """A person's answer, where several people can give it."""
 
     option_id: str | None
     by: By = "person"
@@ -214,7 +214,7 @@ class PermissionChoice(Struct, frozen=True, kw_only=True):
 
 
 class Asker(Protocol):
-    """Somebody who can be asked. Cancelling a question takes it back."""
+    """The interface for asking people. Cancelling a question withdraws it."""
 
     async def ask(self, act: PermissionPrompt) -> PermissionChoice | str | None:
         """The chosen option, or None if nothing was chosen."""
@@ -222,7 +222,7 @@ class Asker(Protocol):
 
 
 class PermissionJudge:
-    """Constructing one reads and writes nothing. It may be used for any number of sessions."""
+    """Decides permissions. Making one reads and writes nothing. It serves any number of sessions."""
 
     def __init__(
         self,
@@ -366,7 +366,7 @@ class PermissionJudge:
 
 
 def act_of_access(access: Access, setting: ActContext) -> Act:
-    """What an agent wants of something that is lent."""
+    """The act of an agent's access to a lent file or terminal."""
     command = access.command
     if command is not None:
         return act_of_command(
@@ -383,7 +383,7 @@ def act_of_access(access: Access, setting: ActContext) -> Act:
 
 
 def with_real_paths(paths: Sequence[str]) -> tuple[str, ...]:
-    """Paths as they are said, and where they really lead: text alone would not tell."""
+    """Paths as they are written, and where they really lead."""
     return tuple(dict.fromkeys([*paths, *(os.path.realpath(path) for path in paths if "\0" not in path)]))
 
 
@@ -448,7 +448,7 @@ _ENDS: Final = {"deadline": "nobody answered within the time for it", "cancel": 
 
 
 def why_of(kind: str | None, by: By) -> str:
-    """Why a question that was asked was decided so; `kind` is that of the option that was chosen."""
+    """The reason for the decision of a question; `kind` is that of the chosen option."""
     return _ENDS.get(by) or ("a person chose nothing" if kind is None else "a person said so")
 
 

@@ -53,7 +53,7 @@ class TerminalLoginStep(Struct, frozen=True, kw_only=True):
 
 
 class LoginPlan(Struct, frozen=True, kw_only=True):
-    """One step, and everything that could be done by a person instead."""
+    """One login step to try, and the advice for a person."""
 
     step: AuthenticateStep | TerminalLoginStep | None
     missing: tuple[str, ...]

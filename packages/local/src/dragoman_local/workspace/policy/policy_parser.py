@@ -27,7 +27,7 @@ _HEADER = re.compile(r"^\s*\[\[\s*rule\s*\]\]")
 
 
 class PolicyError(LocalMistake):
-    """A policy that cannot be used: which file, which line, what is wrong."""
+    """A policy is invalid: the file, the line and the mistake."""
 
     def __init__(self, source: str, line: int, why: str) -> None:
         super().__init__(f"{source}:{line}: {why}" if line else f"{source}: {why}")
@@ -37,7 +37,7 @@ class PolicyError(LocalMistake):
 
 
 class Rulebook(NamedTuple):
-    """What a file says."""
+    """The contents of a policy file."""
 
     rules: tuple[PolicyRule, ...]
     default: Outcome | None

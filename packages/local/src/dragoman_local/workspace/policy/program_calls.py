@@ -38,7 +38,7 @@ _SED_SCRIPT: Final = re.compile(
 
 
 class GivenFlag(NamedTuple):
-    """One option as it was given."""
+    """One option of a command."""
 
     text: str
     option: ProgramOption | None
@@ -88,7 +88,7 @@ def program_name(word: str) -> str:
 
 @lru_cache(maxsize=256)
 def read_call(words: tuple[str, ...]) -> ProgramCall:
-    """What a command's words mean to its program."""
+    """The meaning of a command's words for its program."""
     return _CallReader(words).read()
 
 

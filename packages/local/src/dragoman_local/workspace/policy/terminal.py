@@ -58,7 +58,7 @@ def clock_time() -> str:
 
 
 class TerminalLines:
-    """Reads lines of text. Constructing one touches nothing."""
+    """Reads lines of text. Making one touches nothing."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

@@ -69,7 +69,7 @@ _OPENINGS: Final = ("session/new", "session/load", "session/resume", "session/fo
 
 
 class RecordedAct(Struct, frozen=True, kw_only=True):
-    """One act, and what came of it."""
+    """One act, and its outcome."""
 
     stream: str
     sequence: int

@@ -23,7 +23,7 @@ _HOST: Final = re.compile(
 
 
 class SessionNeeds(Struct, frozen=True, kw_only=True):
-    """What the acts of a session needed that nobody refused."""
+    """What the acts of a session needed, without the refused ones."""
 
     profile: Literal["read-only", "workspace"]
     writes: tuple[str, ...] = ()
