@@ -89,7 +89,7 @@ class CallFailed(DragomanError):
 
 
 class LoginRequired(CallFailed):
-    """The agent requires a login, and no login method without a person worked."""
+    """The agent requires a login, and every method that works without a person failed or is not available."""
 
     def __init__(
         self,
@@ -219,11 +219,11 @@ class JournalError(DragomanError):
 
 
 class JournalFull(JournalError):
-    """The disk is full; nothing that was acknowledged before is lost."""
+    """The journal has no room for more; nothing that was acknowledged before is lost."""
 
 
 class JournalBusy(JournalError):
-    """Another process locked the journal for too long."""
+    """Another process has the journal open, or locked it for too long."""
 
 
 class JournalUncertain(JournalError):
