@@ -1,4 +1,4 @@
-"""Which requirements bind a peer at all, and which a conversation can show.
+"""Which requirements apply to a peer, and which of them a conversation can test.
 
 Requirements about a capability bind whoever advertised it.
 

@@ -23,7 +23,7 @@ ENDED = ("completed", "failed", "cancelled")
 
 
 class ObservedToolCall(Struct, kw_only=True):
-    """One life of a tool call."""
+    """One tool call, from its announcement to its end."""
 
     session: str
     id: str
@@ -91,7 +91,7 @@ class PermissionExchange(Struct, frozen=True):
 
 
 def tool_calls(conversation: Conversation) -> list[ObservedToolCall]:
-    """In the order in which they were first told."""
+    """All tool calls, in the order of their announcement."""
     return conversation.compute_once("tool calls", lambda: list(_find_calls(conversation)))
 
 

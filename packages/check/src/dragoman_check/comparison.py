@@ -1,4 +1,4 @@
-"""Two examinations of one peer, compared verdict by verdict: what something in between changed.
+"""Compares two examinations of the same peer, verdict by verdict: shows the effect of something in between.
 
 What is not exercised on one side proves nothing about the other; it is told, and is no fault by itself.
 """

@@ -1,4 +1,5 @@
-"""What a recording means: questions with their answers, sessions, turns, and what each side said it can do.
+"""The structure of a recording: requests with their answers, sessions, turns, and the capabilities of each
+side.
 
 Broken recordings are read as far as possible: answers without a request, requests without an answer and
 frames that make no sense are part of a conversation. In version 2 a prompt's answer only acknowledges it: its

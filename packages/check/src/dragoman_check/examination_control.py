@@ -1,4 +1,4 @@
-"""What is done before anybody is accused: a second, independent look, and one finding for one cause.
+"""Verifies findings before they are reported: repeats failed scenes, and reports one finding per cause.
 
 A live examination can go wrong by chance: a machine that was busy, a model that was in another mood. So the
 scenes in which a requirement failed are played once more, with new processes and in another order, and

@@ -1,4 +1,4 @@
-"""The catalogue of requirements, and what a violation of each is worth.
+"""The catalogue of requirements, and the severity of each.
 
 `requirements.json` holds them: an id that never changes, whom it binds, how binding it is, and where it comes
 from. Requirements that the official material contradicts itself about are recorded and never held against

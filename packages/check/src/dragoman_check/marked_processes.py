@@ -1,4 +1,4 @@
-"""Whether a process runs that an examination has had started, known by a word on its command line.
+"""Finds processes that an examination has had started, by a marker word on their command lines.
 
 Its number says nothing: who is examined may run it in a container or behind a wall, where numbers begin anew.
 Where there is no `/proc`, nothing is ever seen.

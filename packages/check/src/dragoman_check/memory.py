@@ -1,4 +1,4 @@
-"""What was said in sessions, to be compared with what comes back when one is loaded.
+"""Remembers the messages of sessions, to compare them with the history when a session is loaded.
 
 A scene that loads a session on another connection than the one it was made on leaves `session_facts` of the
 first as the fact `session_facts` of the second. Turns that were stopped, failed or ran a command are left
@@ -18,7 +18,7 @@ from dragoman_check.values import items, text
 
 
 class SessionFacts(Struct):
-    """What was said in one session."""
+    """The remembered facts of one session."""
 
     user: list[str] = []
     """What was prompted, one text for each turn."""

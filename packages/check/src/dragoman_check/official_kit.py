@@ -1,4 +1,4 @@
-"""Which requirement of the official test kit (`acp-tck`) means the same as one of ours.
+"""Maps requirements of the official test kit (`acp-tck`) to ours.
 
 The kit examines agents over stdio; its ids are `ACP-AREA-NNN`. Reports name them beside ours, so that whoever
 runs both can compare. Only equal meaning counts: a requirement that merely touches the same field has no

@@ -1,4 +1,4 @@
-"""Packs: lists of advice that guides give to authors of agents and clients, each line as something to check.
+"""Packs: advice from guides for authors of agents and clients, each item as a check.
 
 A line is kept if the requirements of the catalogue behind it are, and, where the guide asks for more than the
 protocol does, if a judge of its own says so. What no wire shows says so instead of passing.
@@ -24,11 +24,11 @@ _SHOWN: tuple[Status, ...] = ("failed", "warned", "recorded", "waived", "passed"
 
 
 class NoSuchCheck(LocalMistake):
-    """Somebody named a requirement or a pack that there is none of."""
+    """There is no requirement or pack of this name."""
 
 
 class PackCheck(Struct, frozen=True, kw_only=True):
-    """One line of a list."""
+    """One check of a pack."""
 
     says: str
     side: Side | None = "agent"
@@ -137,7 +137,7 @@ PACKS: dict[str, Pack] = {
 
 
 def judge_pack(name: str, part: ReportPart, recordings: Sequence[Recording]) -> PackResult:
-    """How each line of a pack stands, for one side."""
+    """The verdict on each check of a pack, for one side."""
     pack = _pack(name)
     conversations = [Conversation(recording) for recording in recordings]
     status = {verdict.requirement: verdict.status for verdict in part.verdicts}

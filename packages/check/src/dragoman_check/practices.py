@@ -1,4 +1,4 @@
-"""What guides ask for beyond the protocol: judges for packs, that no catalogue of requirements knows.
+"""Checks for advice beyond the protocol: judges for packs that no requirement covers.
 
 They see nothing where they cannot know, as all rules. Breaking one is worth a warning at most.
 """

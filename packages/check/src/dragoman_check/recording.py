@@ -1,4 +1,4 @@
-"""A recorded conversation as rules see it: every frame of both directions in order, and what happened beside.
+"""A recorded conversation as rules read it: every frame in order, and the events outside the protocol.
 
 Scenes leave marks: a name for the stretch of frames during which something was tried. Facts are what was seen
 beside the wire (an exit status, a file that was or was not there). Nothing here knows how it was recorded.

@@ -1,4 +1,4 @@
-"""What a side made of lines that are no messages, and how one knows that it has read them.
+"""Finds a peer's reactions to malformed lines, and whether it has read them.
 
 A side that answers a request has read everything that was sent before it. Refusals of what has no id carry
 none either, so they are matched by order: a refusal belongs to the oldest line that waits for one, and a line

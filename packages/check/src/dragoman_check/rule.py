@@ -1,4 +1,4 @@
-"""A rule reads a conversation and says of each place that shows its requirements whether they were kept.
+"""The interface of a rule: it reads a conversation and reports where requirements were kept or broken.
 
     @rule("TURN-05", "TURN-06", side="agent", fix="Answer session/prompt with one of the five stop reasons.")
     def a_turn_ends_with_a_stop_reason(conversation: Conversation) -> Iterator[Observation]:
@@ -26,7 +26,7 @@ from dragoman_check.recording import Direction, Frame
 
 
 class Observation(Struct, frozen=True):
-    """One place where a requirement showed."""
+    """One place where a requirement was kept or broken."""
 
     is_kept: bool
     frames: tuple[int, ...]
@@ -46,7 +46,7 @@ Judge: TypeAlias = Callable[..., Iterable[Observation]]
 
 
 class ConformanceRule(Struct, frozen=True, kw_only=True):
-    """A judge with what it judges."""
+    """A judge function, with the requirements that it judges."""
 
     name: str
     requirements: tuple[str, ...]

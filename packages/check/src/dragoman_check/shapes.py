@@ -1,4 +1,4 @@
-"""Whether a frame has the shape that the schema gives its method: strictly, as whoever writes must have it.
+"""Checks whether a frame has the shape that the schema requires of its method, strictly, as for a writer.
 
 What a lenient reader would forgive is an error here: a missing member, a wrong type, a value that an
 enumeration does not know. Members that the schema does not know are allowed, as it allows them. Nothing that

@@ -1,4 +1,4 @@
-"""The terminals of a conversation: each with the request that made it, what was done with it, and its end."""
+"""The terminals of a conversation: each with the request that created it, its uses, and its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timeline of a conversation: when each session was set up and closed, in which folders, which turns ran.
+"""The timeline of a conversation: when each session was opened and closed, its folders, and its turns.
 
 Everything is asked of a moment, which is the number of a frame: what had been answered before it counts.
 Nothing is known about sessions of other connections.

@@ -1,4 +1,4 @@
-"""Values as they stand in frames, which may be anything: texts, lists of objects, and paths of any system."""
+"""Reads values from frames, which may hold anything: texts, lists of objects, paths of any system."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def ends_with(path: str, tail: str) -> bool:
 
 
 def text(value: object) -> str:
-    """It if it is a text, else nothing."""
+    """The value if it is a text, else an empty text."""
     return value if type(value) is str else ""
 
 

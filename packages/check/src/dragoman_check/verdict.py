@@ -1,4 +1,4 @@
-"""Conformance: what a peer did on the wire, judged requirement by requirement, with the frames as evidence.
+"""Verdicts: a peer's behaviour on the wire, judged by requirement, with the frames as evidence.
 
 Every judgement is a rule over a recording (`rules`), so a live examination and a file from somewhere else are
 judged by the same code. Scenes make a live peer show what it does; they record, and judge nothing.
@@ -65,7 +65,7 @@ class ObservedPlace(Struct, frozen=True):
 
 
 class Verdict(Struct, kw_only=True):
-    """What was found about one requirement."""
+    """The result for one requirement."""
 
     requirement: str
     status: Status

@@ -1,4 +1,4 @@
-"""Waivers: findings that somebody knows of and lives with, each for a reason.
+"""Waivers: known findings that a project accepts, each with a reason.
 
     [[waiver]]
     requirement = "TURN-06"          # an id, or a whole area: "TERM-*"
@@ -29,7 +29,7 @@ _MEMBERS = {"requirement", "reason", "until", "peer", "side"}
 
 
 class BadWaivers(LocalMistake):
-    """A waiver file that makes no sense; says where and why."""
+    """A waiver file is invalid; the text says where and why."""
 
 
 class Waiver(Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ def read_waivers(text: str) -> list[Waiver]:
 def apply_waivers(
     waivers: Iterable[Waiver], parts: Iterable[ReportPart], *, today: datetime.date
 ) -> list[str]:
-    """Waives what is covered; returns what is to be said about the waivers themselves."""
+    """Waive the findings that are covered; return remarks on the waivers themselves."""
     complaints = []
     everything = list(parts)
     for waiver in waivers:

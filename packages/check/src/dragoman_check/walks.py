@@ -1,4 +1,4 @@
-"""Going through what a frame says in the words of the protocol.
+"""Walks through the protocol-defined contents of a frame.
 
 What is free in form is left out: `_meta`, the input and output of tools, data of errors, what a user filled
 into a form, and everything about methods that the protocol does not define. Frames may be nested as deeply as
@@ -46,7 +46,7 @@ NOTED = frozenset(BOUNDS) | PATHS | KINDS
 
 
 class Member(NamedTuple):
-    """One member of an object, and where it stands: `params.update.content`."""
+    """One field of an object, with its path: `params.update.content`."""
 
     path: str
     name: str
@@ -54,7 +54,7 @@ class Member(NamedTuple):
 
 
 def observe_values(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iterator[Observation]:
-    """For each frame, an empty text if it is right."""
+    """Yield an observation for each frame, with an empty text if it is right."""
     for frame in frames:
         text = why(frame)
         yield Observation(not text, (frame.number,), text)
@@ -75,14 +75,14 @@ def protocol_value(frame: Frame, conversation: Conversation) -> Json:
 
 
 def members(value: object) -> Iterator[Member]:
-    """All members at any depth, but not inside of what is free in form."""
+    """All fields at any depth, except inside of free-form values."""
     for path, fields in objects(value):
         for name, inner in fields.items():
             yield Member(path, name, inner)
 
 
 def objects(value: object) -> Iterator[tuple[str, JsonObject]]:
-    """All objects at any depth, the outermost first, but not inside of what is free in form."""
+    """All objects at any depth, the outermost first, except inside of free-form values."""
     stack: list[tuple[str, Json]] = [("$", value)]
     while stack:
         path, node = stack.pop()

@@ -1,1 +1,1 @@
-"""Listens, admits and joins: agents for clients on the network, closed by default."""
+"""The hub: serves agents to clients on the network, and refuses everything that is not configured."""

@@ -1,4 +1,4 @@
-"""The lock on a hub's folder beside its journal: one hub at a time, and commands know that it runs."""
+"""The lock on a hub's folder: it allows one hub at a time, and shows commands that a hub is running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hub: sessions of any number of agents, and the clients that come to them.
+"""The hub: sessions of any number of agents, and the clients that use them.
 
 It owns the journal's streams, the agents' processes and the clients' connections, and joins them: a session
 is opened from its stream when somebody asks for it, and forgotten when nothing is left to wait for. After a

@@ -1,4 +1,4 @@
-"""Log lines about peers at a bounded rate: a stranger must not be able to fill the disk.
+"""Limits the rate of log lines about peers, so that a stranger can't fill the disk.
 
 A filter for loggers. Of each kind of line the first few in a minute are logged; the others are counted, and
 one line says how many there were. Lines of one kind begin alike: their text without the values.

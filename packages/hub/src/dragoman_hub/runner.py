@@ -1,4 +1,4 @@
-"""A hub from its settings to its end: journal, tokens, agents, listener, reload and drain."""
+"""Runs a hub from its settings to its end: journal, tokens, agents, listener, reload and drain."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class _Door(Struct):
 
 
 def collect_seldom() -> None:
-    """For a process that is a hub and nothing else: what is loaded now stays to its end."""
+    """Tune garbage collection for a process that only runs a hub: objects loaded now stay to its end."""
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)
 
@@ -119,7 +119,7 @@ def _open_door(settings: HubSettings) -> _Door:
 
 @asynccontextmanager
 async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterator[RunningHub]:
-    """Serve until the block is left. Raises `LocalMistake` for what cannot be."""
+    """Serve until the block is left. Raises `LocalMistake` for settings that are not possible."""
     async with AsyncExitStack() as stack:
         if os.environ.get(SWITCH):
             stack.enter_context(LoopWatch(log_slow_callback))

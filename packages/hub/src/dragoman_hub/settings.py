@@ -1,4 +1,4 @@
-"""What can be set about a hub: the names, kinds and defaults of its one file, and what a reload may change.
+"""The settings of a hub: the names, types and defaults in its file, and which of them a reload may change.
 
 Values only: `settings_file` makes them from a file, `offered_agents` says which agents they add up to.
 Everything has a default, so that `HubSettings()` is a hub that works. The table of

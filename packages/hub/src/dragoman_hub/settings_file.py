@@ -1,4 +1,4 @@
-"""From the file to `HubSettings`: every mistake in it at once, each with its line.
+"""Reads `HubSettings` from the file, and reports all mistakes at once, each with its line.
 
 `hub.toml:12: limits.mesage: unknown key, did you mean message?`. What the command line says
 (`overrides`, by dotted names) is read by the same rules and wins. A file that is not there is an empty one,
@@ -44,7 +44,7 @@ Where: TypeAlias = Callable[[tuple[str | int, ...]], str]
 
 
 class SettingsFinding(Struct, frozen=True):
-    """One mistake."""
+    """One mistake in the file."""
 
     where: str
     key: str
@@ -63,7 +63,7 @@ class SettingsError(LocalMistake):
 
 
 def load_settings(path: Path | None = None, *, overrides: Mapping[str, object] | None = None) -> HubSettings:
-    """Read the file, or the usual one, and what the command line says. Raises `SettingsError`."""
+    """Read the named or default file, and the command line's options. Raises `SettingsError`."""
     place = path or settings_path()
     text = _read(place, is_required=path is not None)
     return parse_settings(text, path=place, overrides=overrides)

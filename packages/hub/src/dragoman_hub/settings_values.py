@@ -1,4 +1,4 @@
-"""One value of the file: what it must be, told in a sentence where it is not.
+"""Checks one value of the settings file, and explains in a sentence what it must be.
 
 Pure, but for `~`. The texts of the mistakes say what is allowed and never what was given: somebody may have
 put a key or a token in the wrong place.
@@ -40,7 +40,7 @@ REMOTE = ("ws://", "wss://", "http://", "https://", "unix:")
 
 
 class BadValue(Exception):
-    """What a value must be."""
+    """A value is wrong; the text says what it must be."""
 
 
 def read_value(kind: Kind, value: object, folder: str) -> Any:

@@ -1,1 +1,1 @@
-"""What a client lends and keeps: files, terminals, policy, journal, known agents, and agents from a kit."""
+"""A client's services on its machine: files, terminals, policy, journal, known agents; and the agent kit."""

@@ -1,4 +1,4 @@
-"""Reviews texts, offline: what is wrong, where, why it is bad and, where that is known, how to mend it.
+"""Reviews texts, offline: what is wrong, where, why, and, where known, how to fix it.
 
     async for finding in review([ReviewSource("app.py", text)], ReviewSettings()):
         print(finding.place.line, finding.title)

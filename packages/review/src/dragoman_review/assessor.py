@@ -1,4 +1,5 @@
-"""Judges proposals of any size by the reviewer's rules: in a worker process, one after the other, in time.
+"""Judges proposed changes of any size by the reviewer's rules: in a worker process, in order, with a time
+limit.
 
 Never raises for what a proposal holds, and never holds up the loop: a text that takes too long costs its own
 judgement. The worker is started when it is needed, and ended when it was not for a while.
@@ -37,7 +38,7 @@ IDLE = 60.0
 
 
 class Assessor:
-    """Owned by a loop. Constructing one starts nothing; `aclose` leaves nothing behind."""
+    """Owned by an event loop. Making one starts nothing; `aclose` ends everything."""
 
     def __init__(self, *, deadline: float = DEADLINE) -> None:
         self._deadline = deadline

@@ -1,4 +1,4 @@
-"""Where the rules and the baseline of a review are read: on the disk, or as the base of a change has them."""
+"""Reads the rules and the baseline of a review, from the disk or from the base of a change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings that were there before: a file that lists them, so that only new ones are reported.
+"""The baseline: a file that lists known findings, so that only new ones are reported.
 
 A finding is known by its rule, its file and the text of its line, not by the line's number, so that it stays
 known when lines are added above it. The secret in a line is left out of its fingerprint. Pure but for `read`
@@ -27,7 +27,7 @@ LONG = 2_000
 
 
 class BadBaseline(LocalMistake):
-    """The file is no baseline."""
+    """The file is not a valid baseline."""
 
 
 class _BaselineFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,7 +36,7 @@ class _BaselineFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Baseline:
-    """How many findings of each fingerprint are known. Each is used up as it is met again."""
+    """The number of known findings for each fingerprint. Each match uses one up."""
 
     def __init__(self, counts: dict[str, int]) -> None:
         self._counts = dict(counts)

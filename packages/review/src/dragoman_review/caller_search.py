@@ -1,4 +1,4 @@
-"""Looks through a repository for calls that a change breaks. Files are read as they are on the disk."""
+"""Searches a repository for calls that a change breaks. Files are read as they are on the disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that a change breaks: a Python function takes other parameters than before, and a call does not fit.
+"""Calls that a change breaks: a Python function's parameters changed, and a call does not fit them.
 
 Only what is certain is reported: functions of modules, without decorators, that are called by a name which
 was imported from that module, with arguments that the old signature took and the new one does not. Pure.
@@ -28,7 +28,7 @@ CALLER = RuleText(
 
 
 class Signature(NamedTuple):
-    """What a function takes."""
+    """The parameters of a function."""
 
     positional: tuple[str, ...]
     required_names: frozenset[str]
@@ -84,7 +84,7 @@ class ChangedFunction(NamedTuple):
 
 
 def changed_functions(path: str, before: str, after: str) -> list[ChangedFunction]:
-    """Functions of a module whose parameters are not what they were."""
+    """Functions of a module whose parameters have changed."""
     old, new = _signatures(before), _signatures(after)
     module = module_of(path)
     return [
@@ -119,7 +119,7 @@ def _parse(lines: TextLines) -> ast.Module:
 def broken_calls(
     source: ReviewSource, inside: str, functions: Sequence[ChangedFunction]
 ) -> Iterator[Finding]:
-    """Calls in one text that changed functions do not take any more; `inside` is its path from the top."""
+    """Calls in one text that no longer fit the changed functions; `inside` is its path from the top."""
     lines = TextLines(source.text)
     tree = _parse(lines)
     targets = _called_names(tree, module_of(inside), inside.endswith("__init__.py"), functions)

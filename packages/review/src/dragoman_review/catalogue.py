@@ -1,4 +1,4 @@
-"""Every rule that there is, in one list: data and functions alike. Pure.
+"""All rules in one list, both those that are data and those that are functions. Pure.
 
 What ruff and oxlint know beside ours is theirs to list; it is reported as `python/…` and `javascript/…`.
 """
@@ -23,7 +23,7 @@ _DATA = Path(__file__).parent / "data"
 
 
 class RuleExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a rule finds, and what it leaves alone."""
+    """Code that a rule finds, and code that it leaves alone."""
 
     rule: str
     path: str
@@ -54,7 +54,7 @@ def rule_examples() -> dict[str, RuleExample]:
 
 
 class RuffRule(RuleText, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What we say of a finding of ruff."""
+    """Our text for a finding of ruff."""
 
     ruff: str
     """The code under which it finds this."""

@@ -1,4 +1,4 @@
-"""The review: texts go in, findings come out as they are found.
+"""The review: takes texts, and yields findings as they are found.
 
 Nothing is read behind the caller's back: a source is reviewed as it was given, saved or not. Texts are looked
 through by worker processes of our own and by the tools that are installed, a few at a time; what one of them
@@ -43,7 +43,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 async def review(
     sources: Sources, settings: ReviewSettings | None = None, *, note: Tell | None = None
 ) -> AsyncGenerator[Finding, None]:
-    """Review some texts. `note` is told what a reader should know beside the findings.
+    """Review some texts. `note` is called with messages for the reader besides the findings.
 
     Whoever stops before the end does so within `contextlib.aclosing`, so that everything is gone at once.
     """

@@ -1,4 +1,4 @@
-"""What comes out of a review: findings. Values only; what goes in is in `source`.
+"""Findings: the output of a review. Plain values; `source` has the input.
 
 Lines and columns count from 1, columns in characters; an end is exclusive. Edits count characters from 0, in
 the text of the source that was reviewed, and are worth nothing for any other text.
@@ -92,7 +92,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class RuleText(Struct, frozen=True, kw_only=True):
-    """What a rule says, whoever looks for it."""
+    """The text of a rule, whichever tool applies it."""
 
     id: str
     title: str

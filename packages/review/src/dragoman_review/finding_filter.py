@@ -1,4 +1,4 @@
-"""What of all that was found in one text is reported: each thing once, and only what is wanted. Pure."""
+"""Selects the findings of a text to report: each once, and only the requested ones. Pure."""
 
 from __future__ import annotations
 

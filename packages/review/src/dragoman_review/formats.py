@@ -1,4 +1,4 @@
-"""Findings as others read them: people, programs, code scanners, and the log of a build. Pure.
+"""Output formats of findings: for people, programs, code scanners, and build logs. Pure.
 
 In text for a terminal, control characters of the reviewed text are escaped, so that a file cannot write to
 the terminal of its reviewer, and a secret is not shown at all. In JSON, `version` grows when a field changes

@@ -1,4 +1,4 @@
-"""What git knows: which files changed, in which lines, and their texts before.
+"""Reads from git which files and lines changed, and their earlier texts.
 
 Asked with the program `git`, so that nothing is written, nothing that the repository's configuration names is
 run (`system.git`), and no question is put to a person. Lines are those of the new text. What is read is the
@@ -34,11 +34,11 @@ _LETTERS = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b
 
 
 class GitRefused(LocalMistake):
-    """There is no repository here, or it has no such revision."""
+    """The folder is not in a repository, or the revision does not exist."""
 
 
 class GitChangedFile(NamedTuple):
-    """One file that is new or different."""
+    """One new or changed file."""
 
     path: str
     """From the top of the repository, with slashes."""
@@ -47,7 +47,7 @@ class GitChangedFile(NamedTuple):
 
 
 class GitChanges(NamedTuple):
-    """What is different from some revision."""
+    """The changes since a revision."""
 
     top: Path
     """Where the repository's files begin."""
@@ -111,7 +111,7 @@ async def changes(
 
 
 async def list_files(folder: Path) -> list[Path] | None:
-    """The files of a folder that git knows or would add; None if the folder is in no repository."""
+    """The files of a folder that git tracks or would add; None if the folder is not in a repository."""
     program = find_program("git")
     if program is None:
         return None
@@ -153,7 +153,7 @@ async def log(top: Path, path: str | None = None, *, since: str | None = None, m
 
 
 class GitBlame(NamedTuple):
-    """The commit that a line comes from."""
+    """The commit of a line."""
 
     commit: str
     author: str
@@ -163,7 +163,7 @@ class GitBlame(NamedTuple):
 
 
 async def blame(top: Path, path: str, text: str, first: int, last: int) -> dict[int, GitBlame]:
-    """Which commits some lines of a text come from; a line that is in no commit yet is left out.
+    """The commits of some lines of a text; a line that is not committed yet is left out.
 
     `path` is relative to the top of the repository. Raises `ToolFailed`.
     """

@@ -1,4 +1,4 @@
-"""Everything that can be found in one text without a tool of others: one function of values. Pure.
+"""Runs all our own checks on one text, without external tools: a pure function.
 
 It may take long, for rules that users wrote or texts that machines wrote; whoever calls it sees to that.
 """
@@ -22,7 +22,7 @@ from dragoman_review.worker_messages import LONGEST_LINE
 
 
 class Inspection(NamedTuple):
-    """What was found in one text, and what could not be looked for."""
+    """The findings in one text, and the checks that could not run."""
 
     findings: list[Finding]
     failures: list[str]
@@ -31,7 +31,7 @@ class Inspection(NamedTuple):
 def inspect(
     path: str, text: str, rules: Sequence[ReviewRule], *, has_ruff: bool, longest: int = LONGEST_LINE
 ) -> Inspection:
-    """Look through one text. Never raises, whatever the text is."""
+    """Inspect one text. Never raises, whatever the text is."""
     language = language_of(path, text)
     lines = TextLines(text)
     relevant_rules = [

@@ -1,4 +1,4 @@
-"""Our own worker processes: one text after the other, each within its deadline.
+"""Our own worker processes: each inspects one text at a time, within a deadline.
 
 An `Inspector` starts its process when the first text comes, and a new one after a text that took too long or
 brought it down.

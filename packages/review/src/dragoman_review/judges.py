@@ -1,4 +1,4 @@
-"""All that judges a text, in one place: our own workers and rules, ruff and oxlint.
+"""All reviewers of a text: our own workers and rules, ruff and oxlint.
 
 The engine loads this when the first text comes: without one, to load it would take longer than the review.
 """

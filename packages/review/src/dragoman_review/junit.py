@@ -1,4 +1,4 @@
-"""Findings as JUnit XML, which the pages of many build servers show. Pure; it has no text of the files.
+"""Findings as JUnit XML, which many build servers show. Pure; it contains no text of the files.
 
 Apart from the other formats, because few ask for it and a library for XML takes a while to load.
 """

@@ -1,4 +1,4 @@
-"""Which language a text is in: by the name of its file, or by its first line.
+"""The language of a text: by its file name, or by its first line.
 
 Unknown is an answer: such a text still gets the rules that hold for every text. The names are ours; they are
 what rules say under `languages`.

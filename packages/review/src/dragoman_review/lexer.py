@@ -1,4 +1,4 @@
-"""Where comments and strings are, roughly, in any language. Pure, and linear in the text.
+"""Finds comments and strings, roughly, in any language. Pure, and linear in the length of the text.
 
 A word in a comment is not a call, and a call in a string is none either: most false alarms of text rules come
 from not knowing that. This is no parser. It knows how comments begin and how strings end in a family of
@@ -80,7 +80,7 @@ class LexicalSpan(NamedTuple):
 
 
 class LexicalSpans:
-    """What is comment and what is string in one text."""
+    """The comments and strings of one text."""
 
     def __init__(self, text: str, language: str | None) -> None:
         self._text = text

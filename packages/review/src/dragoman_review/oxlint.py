@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript reviewed by oxlint, where it is installed.
+"""Reviews JavaScript and TypeScript with oxlint, if it is installed.
 
 It reads files only, so the texts are written to a folder of our own that is gone afterwards, under numbers
 for names, with a configuration of our own beside them. It tells places but no edits: what it would mend is
@@ -68,7 +68,7 @@ _decode = json_decoder(_Report).decode
 
 
 async def oxlint_findings(program: str, sources: Sequence[ReviewSource], *, deadline: float) -> list[Finding]:
-    """What oxlint finds in some texts. Raises `ToolFailed`."""
+    """Review some texts with oxlint. Raises `ToolFailed`."""
     with tempfile.TemporaryDirectory(prefix="dragoman-review-") as folder:
         names = _write(Path(folder), sources)
         command = [program, "--format=json", "--no-ignore", "--config=oxlintrc.json"]

@@ -1,4 +1,4 @@
-"""Where everything is that a review depends on: programs of others, what a project brings, what is kept.
+"""The paths that a review depends on: external programs, the project's files, and caches.
 
 A program is looked for beside our own interpreter and on PATH, never in what is being reviewed: a project
 must not be able to bring the program that judges it. Nothing of what judges is loaded here.

@@ -1,4 +1,4 @@
-"""The rules that need no grammar and no worker: patterns over lines, for what is judged while somebody waits.
+"""Rules that need no grammar and no worker: patterns over lines, for judging while a user waits.
 
 Loading them takes a tenth of a second; `risks` does it when the first proposal is judged.
 """

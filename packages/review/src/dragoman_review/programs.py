@@ -1,4 +1,4 @@
-"""Runs a tool: gives it a text, takes its answer, and never waits for ever.
+"""Runs an external tool: gives it a text and reads its output, within a time limit.
 
 It runs in a process group of its own, which is gone when the caller is, however that ends.
 """
@@ -24,7 +24,7 @@ _IS_WINDOWS = sys.platform == "win32"
 
 
 class ToolFailed(DragomanError):
-    """A tool did not do its work; what it would have found is missing."""
+    """A tool failed; its findings are missing."""
 
     def __init__(self, tool: str, why: str) -> None:
         super().__init__(f"{tool}: {why}")
@@ -33,7 +33,7 @@ class ToolFailed(DragomanError):
 
 
 class ProgramResult(NamedTuple):
-    """What a tool said."""
+    """The output of a tool."""
 
     status: int
     out: bytes
@@ -41,7 +41,7 @@ class ProgramResult(NamedTuple):
 
 
 def no_answer(tool: str, result: ProgramResult) -> ToolFailed:
-    """For a tool that ran to its end, and said nothing that we understand."""
+    """The error for a tool that ended normally with output that we can't read."""
     lines = (result.err or result.out).decode("utf-8", "replace").strip().splitlines()
     return ToolFailed(tool, f"ended with {result.status}: {lines[0] if lines else 'no answer'}")
 
@@ -80,7 +80,7 @@ async def run_program(
 
 
 async def end(process: asyncio.subprocess.Process) -> None:
-    """Make sure that a process, and what it started, is gone and reaped; does nothing if it is."""
+    """End a process and its children, and reap them; does nothing if they are gone."""
     if process.returncode is not None:
         return
     try:

@@ -1,4 +1,6 @@
-"""Python as a tree of the standard library: whether it is Python at all. Pure; nothing of the text is run."""
+"""Parses Python with the standard library: tells whether a text is valid Python. Pure; the text is never
+run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is risky about something that somebody is asked to permit, by the reviewer's rules. Pure.
+"""Finds risks in an action that a person is asked to permit, by the reviewer's rules. Pure.
 
 A `Proposal` is what would be done: commands, texts that files would get, and paths. The rules look at the
 commands as shell scripts, with the severities of commands that are about to be run, and at each text as at a
@@ -50,7 +50,7 @@ _OBEYED = re.compile(
 
 
 class Risk(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that a rule found. Says what, and never the text that it was found in."""
+    """One risk that a rule found. It describes the risk, and never quotes the text."""
 
     rule: str
     severity: Severity
@@ -61,7 +61,7 @@ class Risk(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
-    """What would be done."""
+    """The action to be judged."""
 
     commands: tuple[str, ...] = ()
     texts: tuple[ReviewSource, ...] = ()
@@ -86,7 +86,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
 
 
 class TextChange(Protocol):
-    """A file that would hold another text; a diff of the protocol is one."""
+    """A change of a file's text, such as a diff of the protocol."""
 
     @property
     def path(self) -> str: ...
@@ -126,7 +126,7 @@ def make_proposal(
 
 
 class RiskJudgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the rules say: the worst first."""
+    """The risks, the worst first."""
 
     risks: tuple[Risk, ...] | None = ()
     """None if nothing could be judged; empty if everything was and nothing was found."""
@@ -135,7 +135,7 @@ class RiskJudgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def at_once(proposal: Proposal) -> RiskJudgement | None:
-    """What the rules say of a small proposal; None if it is for a worker.
+    """The risks of a small proposal; None if a worker has to judge it.
 
     Nothing is parsed here, so texts in a language with a grammar are for a worker as well.
     """
@@ -148,7 +148,7 @@ def at_once(proposal: Proposal) -> RiskJudgement | None:
 
 
 class RiskLook(NamedTuple):
-    """One text that the rules are to look through."""
+    """One text to be checked by the rules."""
 
     source: ReviewSource
     is_command: bool = False
@@ -186,7 +186,7 @@ def risks_in(look: RiskLook, findings: Iterable[Finding]) -> Iterator[Risk]:
 
 
 def path_risks(proposal: Proposal) -> Iterator[Risk]:
-    """What can be said of paths without looking at the disk."""
+    """The risks that paths show without reading the disk."""
     for path in proposal.paths:
         if proposal.folders and not any(_is_inside(path, folder) for folder in proposal.folders):
             text = "The file lies outside of the session's folders"
@@ -212,7 +212,7 @@ def join_risks(risks: Iterable[Risk], notes: Iterable[str] = ()) -> RiskJudgemen
 
 
 def judgement_failed(why: str) -> RiskJudgement:
-    """Nothing was judged, and a reader must know that."""
+    """The result when nothing could be judged, which a reader must see."""
     return RiskJudgement(risks=None, note=f"Nothing was judged: {why}.")
 
 
@@ -227,7 +227,7 @@ def new_lines(before: str | None, after: str) -> frozenset[int] | None:
 
 
 def warm() -> None:
-    """Load what `at_once` needs, which takes a tenth of a second the first time."""
+    """Load everything that `at_once` needs, which takes a tenth of a second the first time."""
     at_once(Proposal(commands=("true",)))
 
 

@@ -1,4 +1,4 @@
-"""Python reviewed by ruff: what it is asked for, and its answers as findings.
+"""Reviews Python with ruff: its options, and its output as findings.
 
 The text goes in on standard input, so that nothing is read from the disk, and with a configuration of our
 own (`data/asked-of-ruff.toml`), so that the answer does not depend on where the text comes from. `# noqa` in
@@ -101,7 +101,7 @@ def _read(result: ProgramResult) -> tuple[_RuffMessage, ...]:
 async def ruff_findings_of_many(
     program: str, sources: Sequence[ReviewSource], *, deadline: float
 ) -> list[list[Finding]]:
-    """What ruff finds in some texts, in their order, with one start of the program. Raises `ToolFailed`."""
+    """Review some texts with one start of ruff; findings in the order of the texts. Raises `ToolFailed`."""
     with tempfile.TemporaryDirectory(prefix="dragoman-review-") as folder:
         places = {}
         for number, source in enumerate(sources):

@@ -1,4 +1,4 @@
-"""The rules that a project brings for its reviews, or that somebody names.
+"""The rule files of a project, and those that a user names.
 
 Apart from the catalogue, which loads every rule of ours.
 """

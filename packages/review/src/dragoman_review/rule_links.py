@@ -1,4 +1,4 @@
-"""Where each rule is explained: in its section of the page of all rules, or on the page of the tool it is of.
+"""Links to the explanation of each rule: to the page of all rules, or to the page of the external tool.
 
 The page is written into the cache folder when a link is first needed, so that links work without a network.
 Whoever publishes it, for readers of a build's report, names its address in `DRAGOMAN_RULES_PAGE`.

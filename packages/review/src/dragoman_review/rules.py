@@ -1,4 +1,4 @@
-"""Rules as data: what a rule says, and reading it from TOML.
+"""Rules as data: the fields of a rule, and reading it from TOML.
 
 A rule is either a regular expression (`pattern`) or a shape of the program (`match`, in the words of
 ast-grep). Our own rules are written the same way as those of users and have no other rights. A mistake in a
@@ -32,7 +32,7 @@ Where = Literal["anywhere", "code", "comment", "string"]
 
 
 class BadRule(LocalMistake):
-    """A rule, or the file that it stands in, makes no sense."""
+    """A rule, or its file, is invalid."""
 
     def __init__(self, where: str, why: str) -> None:
         super().__init__(f"{where}: {why}")
@@ -223,5 +223,5 @@ def secret_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
 
 
 def all_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
-    """Ours and others'; a rule of the same id takes the place of ours."""
+    """Our rules and others'; another rule with the same id replaces ours."""
     return tuple({rule.id: rule for rule in (*own_rules(), *more)}.values())

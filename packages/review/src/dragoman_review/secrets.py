@@ -1,4 +1,4 @@
-"""Masks the secrets of a text, so that it can be shown to somebody else. Pure.
+"""Masks secrets in a text, so that it can be shown to other people. Pure.
 
 What `dragoman_local.secrets` finds is masked, and what any rule about secrets finds besides. Baselines,
 suppressions and severities do not count here: they say what is reported and not what may leave. A mask keeps

@@ -1,4 +1,4 @@
-"""What a review shall look for, and how much it may take."""
+"""Settings of a review: what it looks for, and its limits."""
 
 from __future__ import annotations
 

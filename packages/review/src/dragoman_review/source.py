@@ -1,4 +1,4 @@
-"""What goes into a review, and what its reader is told beside the findings. Values only.
+"""The input of a review, and its messages besides findings. Plain values.
 
 Apart from `finding`, so that whoever lists and reads files loads nothing that judges them.
 """
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class ReviewSource(NamedTuple):
-    """One text to review. It is taken as it is given: nothing is ever read from the path."""
+    """One text to review, as given: nothing is ever read from its path."""
 
     path: str
     """As it shall appear in findings; its name tells the language."""
@@ -22,7 +22,7 @@ class ReviewSource(NamedTuple):
 
 
 class ReviewNote(NamedTuple):
-    """Something that a reader of the findings should know: what was not reviewed, and what did not work."""
+    """A message for the reader of the findings: texts that were not reviewed, and tools that failed."""
 
     path: str | None
     text: str

@@ -1,4 +1,4 @@
-"""Texts from the disk: which files of a folder are worth a review, and reading them.
+"""Reads texts from the disk: chooses the files of a folder that are worth a review.
 
 What is not reviewed (binary, too large) is told in a note, unless it is of a kind that nobody expects to be
 reviewed. A link is not followed and nothing but a regular file is opened: a pipe would wait for ever.
@@ -117,11 +117,11 @@ def decode(data: bytes, *, is_trusted: bool = True) -> SourceText | None:
 
 
 class StaleFile(LocalMistake):
-    """The file is not any more what was reviewed; it is left as it is."""
+    """The file has changed since the review; it is left as it is."""
 
 
 def write_fixed(path: Path, was: SourceText, text: str) -> None:
-    """Put a new text in the place of one that was reviewed. Raises `StaleFile` and `OSError`.
+    """Replace a reviewed text by a new one. Raises `StaleFile` and `OSError`.
 
     A link stays a link: what it points to is written. Mode and encoding stay as they were.
     """

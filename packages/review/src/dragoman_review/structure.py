@@ -1,4 +1,4 @@
-"""Rules that are shapes of programs, matched by ast-grep. The only module that knows that library.
+"""Rules that match the structure of code, by ast-grep. Only this module uses that library.
 
 Where it is not installed, as in `dragoman.pyz`, there are no such findings, and `is_available` says so. The
 library panics with a `BaseException` on a language that it does not know, so only languages of our list reach
@@ -46,7 +46,7 @@ def is_available() -> bool:
 def structural_findings(
     path: str, lines: TextLines, language: str | None, rules: Iterable[ReviewRule]
 ) -> Iterator[Finding]:
-    """What the rules find in one text, rule by rule."""
+    """The findings of the rules in one text, rule by rule."""
     if language not in GRAMMARS or len(lines.text) > LARGEST:
         return
     lower_text = lines.text.lower()
@@ -108,7 +108,7 @@ def _missing_tokens(root: Any) -> int:
 
 
 def refusal(rule: ReviewRule) -> str | None:
-    """Why a rule cannot be used, or None; nothing is known without the library."""
+    """The reason why a rule cannot be used, or None; without the library nothing is known."""
     if rule.match is None or not is_available():
         return None
     for language in rule.languages:

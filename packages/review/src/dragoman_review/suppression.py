@@ -49,7 +49,7 @@ COMPLAINTS = (NAMELESS, WITHOUT_REASON, UNTRUSTED)
 
 
 class Suppressions:
-    """What one text wants to have silenced."""
+    """The rules that one text silences."""
 
     def __init__(self, source: ReviewSource, language: str | None) -> None:
         path, text, self._untrusted_lines = source.path, source.text, source.untrusted_lines

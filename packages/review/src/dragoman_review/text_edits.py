@@ -1,4 +1,4 @@
-"""Positions in a text, edits of it, and the diff that they make. Pure.
+"""Positions in a text, edits, and the diff that they make. Pure.
 
 A line ends at `\\n` and nowhere else, as editors and compilers count. (`str.splitlines` knows ten more ends,
 which would move every finding behind a form feed.)

@@ -1,4 +1,4 @@
-"""Rules that are regular expressions, tried on one text. Pure.
+"""Rules that are regular expressions, applied to one text. Pure.
 
 What is reported as a secret must look random as well: a token of a known shape that says `EXAMPLE`, that
 repeats itself or that is filled in at run time is none. A line that was written by a machine is left alone,
@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(
 def text_findings(
     path: str, lines: TextLines, rules: Iterable[ReviewRule], *, longest: int = LONGEST_LINE
 ) -> Iterator[Finding]:
-    """What the rules find in one text, rule by rule, in lines that are no longer than `longest`."""
+    """The findings of the rules in one text, rule by rule, in lines that are no longer than `longest`."""
     language = language_of(path, lines.text)
     spans = LexicalSpans(lines.text, language)
     search_text = SearchedText(lines)

@@ -1,4 +1,4 @@
-"""What can be said of a text only as a whole: how its lines end.
+"""Checks that need the whole text: its line endings.
 
 Pure. Each check is listed in `CHECKS` with what it is about, so that it can be listed and switched off as any
 other rule.

@@ -1,4 +1,4 @@
-"""A process that looks through texts for the review, so that no text and no rule can stop the review itself.
+"""The worker process of a review: inspects texts, so that a bad text or rule can't stop the review itself.
 
 A regular expression that a user wrote can take for ever, and the interpreter cannot be interrupted in it; a
 library in Rust can crash. Here both cost one text. Asked and answered with one JSON text a line; ends when

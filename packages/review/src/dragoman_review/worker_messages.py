@@ -1,4 +1,4 @@
-"""What the review and its worker processes say to each other, one JSON text a line.
+"""The messages between the review and its worker processes, one JSON text per line.
 
 Apart from the worker, so that the review itself does not load what only workers need.
 """
@@ -22,7 +22,7 @@ class WorkerSetup(Struct, frozen=True, kw_only=True):
 
 
 class WorkerRequest(Struct, frozen=True, kw_only=True):
-    """One text to look through."""
+    """One text to inspect."""
 
     path: str
     text: str
@@ -31,7 +31,7 @@ class WorkerRequest(Struct, frozen=True, kw_only=True):
 
 
 class WorkerAnswer(Struct, frozen=True, kw_only=True):
-    """What was found."""
+    """The findings."""
 
     findings: list[Finding]
     failures: list[str]

@@ -1,4 +1,4 @@
-"""`python -m dragoman` is `dragoman`."""
+"""Runs the command line: `python -m dragoman` does the same as `dragoman`."""
 
 import sys
 

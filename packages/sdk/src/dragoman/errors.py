@@ -16,7 +16,7 @@ class DragomanError(Exception):
 
 
 class LocalMistake(DragomanError):
-    """Our side asked for something that cannot be."""
+    """Our own program requested something impossible."""
 
 
 class InvalidValue(LocalMistake):
@@ -45,7 +45,7 @@ class SpawnFailed(LocalMistake):
 
 
 class NotAdvertised(LocalMistake):
-    """The peer never said that it can do this; asking would break the protocol."""
+    """The peer has not advertised this capability; using it would break the protocol."""
 
     def __init__(self, capability: str, method: str) -> None:
         super().__init__(f"{method} needs the capability {capability}, which the peer did not advertise")
@@ -54,7 +54,7 @@ class NotAdvertised(LocalMistake):
 
 
 class TurnOver(LocalMistake):
-    """Something was said in a turn that has already been answered."""
+    """A message was sent in a turn that has already been answered."""
 
 
 class RemoteMistake(DragomanError):
@@ -89,7 +89,7 @@ class CallFailed(DragomanError):
 
 
 class LoginRequired(CallFailed):
-    """The agent wants a login, and what could be tried without a person was tried or is not there."""
+    """The agent requires a login, and every method that works without a person failed or is not available."""
 
     def __init__(
         self,
@@ -147,14 +147,14 @@ class PeerDied(LinkClosed):
         return "no exit status" if self.returncode is None else f"exit status {self.returncode}"
 
     def with_stray(self, stray: str) -> PeerDied:
-        """The same end, with what the peer had printed before it."""
+        """Return the same error, with the output that the peer printed before its end."""
         return PeerDied(
             self.what, returncode=self.returncode, signal=self.signal, stderr=self.stderr, stray=stray
         )
 
 
 class CrashLoop(PeerDied):
-    """The peer ended so often in so short a time that it is not started again."""
+    """The peer ended too often in a short time, and is not started again."""
 
     def __init__(self, last: DragomanError, *, deaths: int, seconds: float) -> None:
         died = last if isinstance(last, PeerDied) else None
@@ -172,7 +172,7 @@ class CrashLoop(PeerDied):
 
 
 class AgentFailed(LinkClosed):
-    """An agent of a hub ended or could not be started: one line that says why, and details for programs."""
+    """An agent of a hub ended or could not be started: one line with the reason, and details for programs."""
 
     def __init__(self, message: str, details: dict[str, Any]) -> None:
         super().__init__(message)
@@ -180,7 +180,7 @@ class AgentFailed(LinkClosed):
 
 
 class DeadlineExceeded(DragomanError):
-    """Somebody took longer than the deadline that was set for it."""
+    """An operation took longer than its deadline."""
 
     def __init__(self, what: str, seconds: float) -> None:
         super().__init__(f"{what} took longer than {seconds:g} seconds")
@@ -203,7 +203,7 @@ class HandshakeTimeout(DeadlineExceeded):
 
 
 class FirstByteTimeout(DeadlineExceeded):
-    """Nothing was heard after a prompt, not even a first frame."""
+    """No frame arrived after a prompt within the time limit."""
 
 
 class CallTimeout(DeadlineExceeded):
@@ -211,7 +211,7 @@ class CallTimeout(DeadlineExceeded):
 
 
 class SilenceTimeout(DeadlineExceeded):
-    """Nothing at all was heard within a turn for too long."""
+    """No frame arrived within a turn for too long."""
 
 
 class JournalError(DragomanError):
@@ -219,19 +219,19 @@ class JournalError(DragomanError):
 
 
 class JournalFull(JournalError):
-    """There is no room for more; nothing that was acknowledged before is lost."""
+    """The journal has no room for more; nothing that was acknowledged before is lost."""
 
 
 class JournalBusy(JournalError):
-    """Another process held the journal for too long."""
+    """Another process has the journal open, or locked it for too long."""
 
 
 class JournalUncertain(JournalError):
-    """Nobody answered in time, or the disk failed at the last step: what was asked for may have been done."""
+    """No answer came in time, or the disk failed at the last step: the operation may have been done."""
 
 
 class JournalGone(JournalError):
-    """Its file was deleted or replaced while it was open; nothing is written before it is opened again."""
+    """The journal's file was deleted or replaced while it was open; reopen it before you write."""
 
 
 class JournalClosed(JournalError):
@@ -239,7 +239,7 @@ class JournalClosed(JournalError):
 
 
 class NotAJournal(JournalError):
-    """The file is something else, or was made by a later version of us; it is left as it is."""
+    """The file is not a journal, or a later version of Dragoman made it; it is left unchanged."""
 
 
 class NoSuchStream(JournalError):
@@ -251,7 +251,7 @@ class NoSuchStream(JournalError):
 
 
 class StreamMoved(JournalError):
-    """Somebody else has appended to the stream meanwhile; nothing was written."""
+    """Another writer has appended to the stream meanwhile; nothing was written."""
 
     def __init__(self, stream: str, expected_last: int, last: int) -> None:
         super().__init__(f"stream {stream!r} ends at {last}, not at {expected_last}: somebody else writes it")
@@ -261,7 +261,7 @@ class StreamMoved(JournalError):
 
 
 class KeyTaken(JournalError):
-    """Somebody else has written the key meanwhile, or it holds something already; nothing was written."""
+    """Another writer has set the key meanwhile, or it already has a value; nothing was written."""
 
     def __init__(self, key: str) -> None:
         super().__init__(f"{key} was written by somebody else")
@@ -278,7 +278,7 @@ class Elsewhere(JournalError):
 
 
 class NobodyListens(JournalError):
-    """Nobody hears what is said on a subject."""
+    """No process is subscribed to the subject."""
 
     def __init__(self, subject: str) -> None:
         super().__init__(f"nobody listens to {subject}")
@@ -286,7 +286,7 @@ class NobodyListens(JournalError):
 
 
 class JournalDamaged(JournalError):
-    """What is on disk is not what was written. What lies before the damage has been served.
+    """The data on disk differs from the written data. Everything before the damage has been returned.
 
     `sequence` is the last good entry of `stream` before the damage, where that is known.
     """
@@ -309,8 +309,7 @@ class BadTranscript(JournalError):
 
 
 class Cancelled(BaseException):
-    """Raised in a plain `def` handler, by the call that it is in or makes next: the peer wants no more of
-    it.
+    """Raised in a plain `def` handler, in its current or next call, when the peer has cancelled the request.
 
     It is what `asyncio.CancelledError` is to a coroutine, and like that no `Exception`, so that code which
     survives errors does not survive this by accident. Let it pass; clean up in `finally`.

@@ -1,5 +1,4 @@
-"""The version of the distribution and its packages, in the one place where they are written; the build reads
-the version from here.
+"""The version number of the distribution and all packages; the build reads it from here.
 
 Reading it from the installed metadata would take longer than the first answer of an agent.
 """

@@ -1,4 +1,5 @@
-"""One connection to an agent under examination: frames by hand, all lines recorded, none judged.
+"""One connection to an agent under examination: frames are written by hand, and all lines are recorded but
+not judged.
 
 Stretches get names: from a request to its answer, or from one moment to another. Whoever plays a scene waits
 with a deadline: an agent that says nothing raises `Silence`, an agent that has ended `AgentGone`. Both end
@@ -39,7 +40,7 @@ Reply: TypeAlias = Callable[[Frame, JsonObject], None]
 
 
 class Silence(DragomanError):
-    """The agent did not say in time what the scene waits for."""
+    """The agent did not send in time the message that the scene waits for."""
 
 
 class WrongId(Silence):
@@ -47,7 +48,7 @@ class WrongId(Silence):
 
 
 class Hung(Silence):
-    """The agent answered requests that it does not know, and now it does not any more."""
+    """The agent used to answer unknown requests, and has stopped answering."""
 
 
 class AgentGone(DragomanError):

@@ -1,4 +1,4 @@
-"""What every scene does on a connection: introduce the client, open a session, prompt, hold and release.
+"""Steps that all scenes share: initialize, open a session, prompt, hold answers back and release them.
 
 A turn that does not end in time is cancelled, so that the scene can go on; if that does not end it either,
 the scene is over.
@@ -26,7 +26,7 @@ SLOW = frozenset({ASK, READ, WRITE, "terminal/wait_for_exit", "terminal/create",
 
 
 class RequestRefused(Silence):
-    """The agent answered with an error what the scene cannot go on without."""
+    """The agent refused a request that the scene needs."""
 
     def __init__(self, method: str, answer: Frame) -> None:
         error = answer.message.get("error")
@@ -35,7 +35,7 @@ class RequestRefused(Silence):
 
 
 class AgentDriver(AgentConnection):
-    """A connection, and the client's words."""
+    """A connection with the client's usual requests."""
 
     editor: Editor
     version = 1

@@ -1,4 +1,4 @@
-"""The client's half of an examination: files, terminals and answers to questions, as a scene wants them.
+"""The client's side of an examination: files, terminals and answers to questions, as a scene needs them.
 
 Files are on the disk, with unsaved texts above them; only those in the lent folder can be seen. Commands of
 terminals really run. What a scene holds back is answered when the scene says so.

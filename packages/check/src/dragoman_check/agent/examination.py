@@ -1,4 +1,4 @@
-"""The live examination of an agent: a connection that keeps every line, an editor, and scenes.
+"""Examines a live agent: a connection that records every line, a simulated editor, and scenes.
 
 A scene makes an agent show what it does. It names the stretches in which something was tried (marks), writes
 down what was seen beside the wire (facts), and judges nothing. Facts of every recording:
@@ -44,7 +44,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class Examination(Struct, kw_only=True):
-    """What was recorded, and why not more."""
+    """The recordings of an examination, and the reason if some are missing."""
 
     recordings: list[Recording] = []
     profile: AgentProfile
@@ -82,7 +82,7 @@ async def examine(
 async def examine_again(
     settings: ExaminationSettings, scenes: Collection[str], *, stop: asyncio.Event | None = None
 ) -> list[Recording]:
-    """The same scenes with new processes, one after the other and in another order."""
+    """Repeat the same scenes with new processes, one after the other and in another order."""
     second_settings = structs.replace(settings, seed=settings.seed + 1, jobs=1)
     examination = await examine(second_settings, scenes=scenes, stop=stop)
     return examination.recordings

@@ -1,4 +1,4 @@
-"""An MCP server by hand, on standard streams: one tool that sees nothing, and a log of what happens to it.
+"""A minimal MCP server on standard streams: one harmless tool, and a log of all requests.
 
 python probe_server.py LOG
 """

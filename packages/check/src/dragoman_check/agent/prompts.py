@@ -1,4 +1,4 @@
-"""What to say to make an agent do a thing: a catalogue that everybody can replace.
+"""The prompts that make an agent do a certain thing: a catalogue that users can replace.
 
 The packaged one has words that most agents understand, and those of agents that understand only some. What
 a catalogue has no words for is not tried, and so not exercised.

@@ -1,4 +1,4 @@
-"""Where scenes are played: folders to work in, connections to the agent, and what was learnt about it.
+"""The environment of scenes: working folders, connections to the agent, and the facts learnt about it.
 
 Each connection is a process of its own and a recording of its own. A scene that the agent breaks off by
 dying or by saying nothing leaves its recording, with a fact that says what was being tried.
@@ -37,7 +37,7 @@ DEATHS = 12
 
 
 class ExaminationSettings(Struct, frozen=True, kw_only=True):
-    """What the one who examines may choose."""
+    """The options of an examination."""
 
     command: Sequence[str]
     cwd: str
@@ -69,7 +69,7 @@ _SECOND: dict[tuple[str, ...], tuple[str, ...]] = {
 
 
 class AgentProfile(Struct, kw_only=True):
-    """What the agent said about itself when it was first met."""
+    """The agent's answer to its first `initialize`."""
 
     info: JsonObject = {}
     can: JsonObject = {}
@@ -220,7 +220,7 @@ class Stage:
 
 
 class SceneStep(Struct, frozen=True):
-    """One thing to try."""
+    """One step of a scene."""
 
     name: str
     play: Callable[[AgentDriver], Awaitable[None]]

@@ -1,4 +1,4 @@
-"""Terminals that an agent under examination may use: its commands really run, in process trees that we own.
+"""Terminals for an agent under examination: its commands really run, in process trees that we own.
 
 A command runs where the agent said, or in the folder that was lent. What is still running when the
 examination of a connection ends is ended with it.

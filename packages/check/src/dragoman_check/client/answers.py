@@ -1,4 +1,4 @@
-"""What the stand-in answers to everything but prompts: the handshake, logins, and sessions.
+"""The stand-in agent's answers to everything except prompts: the handshake, logins, and sessions.
 
 It remembers sessions as long as it runs. A stored one is there from the beginning, so that a client has
 something to list, load, resume and delete.
@@ -51,7 +51,7 @@ class StandInSession(Struct):
 
 
 class StandInAnswers:
-    """Answers requests; what it says beside goes through `tell`."""
+    """Answers requests; other messages are sent through `tell`."""
 
     def __init__(self, profile: ClientProfile, *, tell: Callable[[str, Json], None]) -> None:
         self.profile = profile

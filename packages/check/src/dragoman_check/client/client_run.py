@@ -1,4 +1,4 @@
-"""Starts a client under examination with the stand-in in place of its agent, and waits until it ends.
+"""Starts a client under examination with the stand-in as its agent, and waits until the client ends.
 
 Where the client's command says `{agent}` stands the stand-in's command as one line of shell words,
 `{agent_json}` the same as a JSON list, and a word that is `{agent_words}` becomes as many words.

@@ -1,4 +1,4 @@
-"""The stand-in's end of a conversation: frames written by hand, every line kept, nothing judged.
+"""The stand-in agent's connection: frames are written by hand, every line is recorded, nothing is judged.
 
 Whoever plays a scene waits with a deadline: a client that says nothing raises `ClientSilence`, one that has
 closed the connection raises `ClientGone`. What is kept is kept at once, so that a client which ends us loses
@@ -21,7 +21,7 @@ from dragoman_check.recording import Direction, Frame
 
 
 class ClientSilence(DragomanError):
-    """The client did not say in time what the scene waits for."""
+    """The client did not send in time the message that the scene waits for."""
 
 
 class ClientGone(DragomanError):
@@ -29,7 +29,7 @@ class ClientGone(DragomanError):
 
 
 class Stopped(DragomanError):
-    """Whoever began this turn does not want it any more."""
+    """The turn was cancelled while its scene was running."""
 
 
 class FrameRecorder(Protocol):
@@ -43,7 +43,7 @@ class FrameRecorder(Protocol):
 
 
 class FrameListener(Protocol):
-    """Learns what the client says of its own accord."""
+    """Receives the client's own requests and notifications."""
 
     def on_frame(self, frame: Frame) -> None:
         """A request or a notification."""

@@ -1,4 +1,4 @@
-"""Whom the stand-in plays: what it advertises, what a session offers, and which scenes it plays.
+"""Profiles of the stand-in agent: the capabilities it advertises, its session settings, and its scenes.
 
 A client is started once for each of them, because much of what a client must do shows only with an agent
 that says less, says it oddly, or wants a login.
@@ -93,7 +93,7 @@ TERMINAL_METHOD = {"id": "terminal-login", "name": "In a terminal", "type": "ter
 
 
 class ClientProfile(Struct, frozen=True, kw_only=True):
-    """One part that the stand-in plays."""
+    """One role that the stand-in agent can play."""
 
     name: str
     about: str

@@ -1,4 +1,4 @@
-"""What a scene has in its hands: one prompt turn of a client under examination.
+"""The tools of a scene: one prompt turn of a client under examination.
 
 A stretch is marked whatever becomes of it. A method that a client leaves without an answer is not waited for
 again: the next scene that needs it is over at once.
@@ -38,7 +38,7 @@ PEOPLE = frozenset({"session/request_permission", "elicitation/create"})
 
 
 class Patience:
-    """How long a client is waited for, and which methods it is deaf to."""
+    """How long the stand-in waits for a client, and which methods it expects no answers to."""
 
     def __init__(self, seconds: float, *, people: float) -> None:
         self.seconds = seconds

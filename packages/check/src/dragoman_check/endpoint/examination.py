@@ -1,4 +1,4 @@
-"""What is tried at an endpoint, and what came back: a recording whose facts hold every reply by name.
+"""Examines a network endpoint: a recording of all requests, with every reply as a named fact.
 
 Messages of a conversation become frames; what HTTP said around them are facts, as status, headers and the
 beginning of the body. Nothing here judges.

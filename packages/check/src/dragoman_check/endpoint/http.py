@@ -1,4 +1,5 @@
-"""HTTP by hand: one request a connection, every status and header kept, streams of events read as they come.
+"""A minimal HTTP client: one request per connection, every status and header kept, event streams read as they
+arrive.
 
 A library would repair what an examiner wants to see. Only as much of HTTP/1.1 as that needs: bodies with a
 length, in chunks, or up to the end.
@@ -21,7 +22,7 @@ LARGEST = 4_000_000
 
 
 class Unreachable(DragomanError):
-    """Nobody answers there, or not in HTTP."""
+    """The address does not answer, or not in HTTP."""
 
 
 class HttpReply(Struct, frozen=True):
@@ -123,7 +124,7 @@ class HttpExchange:
 async def ask(
     address: Address, method: str, headers: Mapping[str, str], body: bytes | None = None
 ) -> HttpReply:
-    """One request and its whole answer."""
+    """Send one request and read its whole answer."""
     async with HttpExchange(address, method, headers, body) as exchange:
         return await exchange.whole()
 

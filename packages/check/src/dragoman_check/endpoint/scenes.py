@@ -1,4 +1,6 @@
-"""The scenes at an endpoint: refusals, a conversation over streams, coming back, and one over a socket."""
+"""Scenes at a network endpoint: refusals, a conversation over streams, a reconnect, and one over a
+WebSocket.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ async def examine_endpoint(
 
 
 async def initialize(notes: EndpointNotes, name: str) -> str:
-    """Says initialize; the id of the connection, empty if none was given."""
+    """Send `initialize`; return the id of the connection, empty if there is none."""
     hello = notes.request("initialize", introduction())
     reply = await notes.send_and_note(name, "POST", JSON, hello)
     if reply is None or reply.status != 200:
@@ -67,7 +69,7 @@ async def initialize(notes: EndpointNotes, name: str) -> str:
 
 
 async def refusals(notes: EndpointNotes) -> None:
-    """What a server refuses, without anything that needs a session."""
+    """The refusals that a server must give, without a session."""
     hello = notes.request("initialize", introduction())
     new = message("session/new", {"cwd": notes.endpoint.cwd, "mcpServers": []}, id=1)
     await notes.send_and_note("plain text", "POST", {**JSON, "Content-Type": "text/plain"}, hello)

@@ -1,4 +1,4 @@
-"""A WebSocket by hand: the upgrade with its headers, whole messages, and the code that closes it."""
+"""A minimal WebSocket client: the upgrade with its headers, whole messages, and the close code."""
 
 from __future__ import annotations
 

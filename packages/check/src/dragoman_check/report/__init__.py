@@ -1,4 +1,4 @@
-"""Reports: the same verdicts as text, JSON, JUnit XML, SARIF, one HTML page, or a badge."""
+"""Reports: the verdicts as text, JSON, JUnit XML, SARIF, an HTML page, or a badge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames as a report shows them: one printable line, short enough to read, its structure still to be seen.
+"""Formats frames for a report: one printable line, shortened, with its structure still visible.
 
 Long texts and lists within a frame are cut before the frame is, so that names and ids survive.
 """

@@ -1,4 +1,4 @@
-"""A report as one HTML file: no script, no network, no other file.
+"""A report as one HTML file, without scripts, network access or other files.
 
 Everything that a peer said is text, escaped; a policy in the page forbids it to become anything else.
 """

@@ -1,4 +1,4 @@
-"""A report for programs. Its shape is a promise, told by `"report": 1`: members are added, never changed.
+"""A report for programs. Its format is stable, marked by `"report": 1`: fields are added, never changed.
 
 | member | |
 |---|---|

@@ -1,4 +1,4 @@
-"""A report in the words of the official test kit: what our verdicts say about each of its requirements."""
+"""A report by the requirements of the official test kit: our verdict on each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report: the verdicts on one or both sides, with what is needed to show them.
+"""A report: the verdicts on one or both sides, with everything needed to show them.
 
 What was not exercised is never counted as passed. Frames are shown only through `evidence`, which cuts them
 and hides what whoever made the report gave a hiding function for.

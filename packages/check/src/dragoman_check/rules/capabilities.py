@@ -1,4 +1,4 @@
-"""INIT: what each side says it can do, and whether both keep to it."""
+"""INIT: the capabilities of each side, and whether both respect them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RPC: no request is left without an answer.
+"""RPC: every request gets an answer.
 
 Nobody says how long an answer may take, and a recording may end while one is on its way. What counts is a
 request that a side answers at once or never: it has answered a later one, and since then a whole turn has

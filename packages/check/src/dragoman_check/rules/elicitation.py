@@ -1,4 +1,4 @@
-"""ELIC: how an agent asks the client's user for something, and what it makes of the answer.
+"""ELIC: how an agent asks the client's user questions, and how it uses the answers.
 
 In an examination, the stretches `elicit, accept`, `elicit, decline`, `elicit, cancel` and `elicit, error` are
 turns whose forms were answered so; in a stretch `elicit` the client may offer no forms at all.

@@ -1,4 +1,4 @@
-"""ELIC: how a client takes the questions of an agent to its user, and how it answers them."""
+"""ELIC: how a client shows an agent's questions to its user, and how it answers them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP and WS: what a server does around the messages. Judged from the facts of an examination alone."""
+"""HTTP and WS: how a server handles connections. Judged only by the facts of an examination."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RPC: the envelope of what a side says: versions, ids, the halves of an answer, and how things are named.
+"""RPC: the envelope of messages: versions, ids, results and errors, and names.
 
 How a side takes what others say is judged in `requests`; numbers and paths are judged in `places`.
 """

@@ -1,4 +1,4 @@
-"""ERR: which code means what, and what an error must not tell."""
+"""ERR: the meaning of error codes, and what an error must not reveal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EXT: private methods, private fields, and `_meta`, which is data and never an argument."""
+"""EXT: private methods, private fields, and `_meta`, which must not change the meaning of a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""INIT: the handshake itself: who says what first, and which version comes out of it.
+"""INIT: the handshake: the order of messages, and the version that results.
 
 What follows from the capabilities that were exchanged is judged in `capabilities`.
 """

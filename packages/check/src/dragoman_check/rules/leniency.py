@@ -1,4 +1,4 @@
-"""LEN: reading is lenient where the schema says so and strict elsewhere, and writing is strict."""
+"""LEN: readers are lenient where the schema says so and strict elsewhere; writers are strict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LST: listings of sessions, and what is told about sessions."""
+"""LST: lists of sessions, and information about sessions."""
 
 from __future__ import annotations
 

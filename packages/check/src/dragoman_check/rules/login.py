@@ -1,4 +1,4 @@
-"""AUTH: what an agent offers to log in with, what a client does with it, and what changes after it."""
+"""AUTH: an agent's login methods, how a client uses them, and what changes after a login."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TURN: what the messages and the usage of a turn look like, and what a client makes of updates."""
+"""TURN: the messages and the usage of a turn, and how a client handles updates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PERM: questions for permission and their answers. What happens after a no is judged in `refusals`."""
+"""PERM: permission requests and their answers. `refusals` judges what happens after a refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RPC: numbers keep their bounds, paths are absolute, lines count from one."""
+"""RPC: numbers stay within their bounds, paths are absolute, lines count from one."""
 
 from __future__ import annotations
 

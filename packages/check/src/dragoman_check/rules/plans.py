@@ -1,4 +1,4 @@
-"""PLAN: plans are told whole, again and again."""
+"""PLAN: every plan update holds the whole plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TERM: what becomes of the commands that a client runs.
+"""TERM: the commands that a client runs, from start to end.
 
 Some things show only in an examination: a command in the stretch `terminal` prints the folder in which it
 runs, and a variable that it was given; the fact `released process gone` says whether the one that was made in

@@ -1,4 +1,4 @@
-"""PERM: what happens after a question was answered with anything but a yes.
+"""PERM: what an agent does after a permission request was not granted.
 
 A fact comes from an examination: `changed after X` names the files that changed in the turn marked `edit, X`,
 in which every question was refused in the way X.

@@ -1,4 +1,4 @@
-"""RPC: how a side takes what it is told: unknown methods, wrong params, and lines that are no messages.
+"""RPC: how a side handles bad messages: unknown methods, wrong params, and malformed lines.
 
 A line that was not answered counts only if the side has certainly read it, or has never said a word again.
 """

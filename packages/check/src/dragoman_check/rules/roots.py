@@ -1,4 +1,4 @@
-"""ADIR: more folders than one."""
+"""ADIR: additional folders."""
 
 from __future__ import annotations
 

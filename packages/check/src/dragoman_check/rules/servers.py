@@ -1,4 +1,4 @@
-"""SES: the MCP servers that a client hands to an agent with a session.
+"""SES: the MCP servers that a client names for a session.
 
 What the servers themselves saw is the fact `logs`: for each of them a list of the methods that it was called
 with, `ended` at the end if it ended. Facts come from an examination; a file from elsewhere has none.

@@ -1,4 +1,4 @@
-"""LOAD: old sessions with their history.
+"""LOAD: loads old sessions with their history.
 
 What was said on connections before is known from the fact `told` (see `memory`). Without it only what this
 connection has seen of a session is compared.

@@ -1,4 +1,4 @@
-"""RES: old sessions without their history."""
+"""RES: resumes old sessions without their history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SES: how sessions are made, and that each has its own id and life."""
+"""SES: how sessions are created, and that each has its own id and state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CFG: options and modes side by side, and what a client does with options."""
+"""CFG: options together with modes, and how a client uses options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""STD: lines. One message each, in UTF-8, and nothing else on the stream."""
+"""STD: lines with one message each, in UTF-8, and nothing else on the stream."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""TERM: how an agent uses terminals, and the shape of what a client answers. What becomes of the commands
-is judged in `processes`.
+"""TERM: how an agent uses terminals, and the shape of a client's answers. `processes` judges the commands
+themselves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""TOOL: what tool calls show: content, diffs, terminals, and places in files."""
+"""TOOL: the content of tool calls: text, diffs, terminals, and locations in files."""
 
 from __future__ import annotations
 

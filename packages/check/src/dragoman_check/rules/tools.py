@@ -1,4 +1,4 @@
-"""TOOL: how tool calls are told: that they are, whole, in order, and to their end."""
+"""TOOL: how tool calls are reported: announced, complete, in order, and finished."""
 
 from __future__ import annotations
 

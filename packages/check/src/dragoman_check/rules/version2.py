@@ -1,4 +1,4 @@
-"""Version 2: what a session tells, and in which order.
+"""Version 2: the updates of a session, and their order.
 
 A prompt is acknowledged with the id of its message. What it led to is over when the session says idle; a
 session that is idle says running before it goes on. The ids are those of the requirements of version 1 that

@@ -1,4 +1,4 @@
-"""Version 2: what comes before what, of turns, questions, replays and terminals.
+"""Version 2: the order of messages in turns, questions, replays and terminals.
 
 These follow the pages of version 2, which version 1 has no counterpart of.
 """

@@ -1,4 +1,4 @@
-"""Version 2: what is told of a session while it is closed or resumed."""
+"""Version 2: updates about a session while it is closed or resumed."""
 
 from __future__ import annotations
 

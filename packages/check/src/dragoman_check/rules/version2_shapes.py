@@ -1,4 +1,4 @@
-"""Version 2: the shapes of what is told, area by area, after its own schema, and lists that must be whole.
+"""Version 2: the shapes of messages, area by area, by its own schema, and lists that must be complete.
 
 That every frame has the shape of its version is judged elsewhere for all methods at once; here a fault is
 named by the requirement that it breaks.

@@ -1,4 +1,4 @@
-"""CRQ: `$/cancel_request`, with which either side takes back a request of its own."""
+"""CRQ: `$/cancel_request`, with which a side cancels its own request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording as a person reads it while it grows: one line for what happened, with how long it took.
+"""Shows a recording to a person while it grows: one line per event, with its duration.
 
 Requests are shown with their answers, streamed text is gathered into one line, open permissions and the end
 of turns stand out. It is told entries and gives lines; it does no IO. What peers said is sanitized:
@@ -31,7 +31,7 @@ class _Open(Struct):
 
 
 class Live:
-    """`tell` gives the lines for one more entry."""
+    """Formats a growing recording: `tell` gives the lines for one more entry."""
 
     def __init__(self, *, width: int = WIDTH) -> None:
         self._width = width

@@ -1,1 +1,1 @@
-"""Processes of agents that outlive the hub: their host, the channel to them, restarts, last words."""
+"""Agent processes that outlive the hub: their host, the channel to them, restarts, and error output."""

@@ -1,4 +1,5 @@
-"""What could be installed for clients, and what was: the list of `dragoman agents install`, as plain values.
+"""The agents that clients may have installed, and those that are: the list of `dragoman agents install`, as
+plain values.
 
 Seldom asked for, and its imports would cost every start of a hub: `installation` imports it when it is used.
 Looks at files and fetches nothing.
@@ -19,8 +20,8 @@ __all__ = ["checked_plan", "installed_version", "listed", "uninstall"]
 
 
 def listed(offered: Container[str]) -> dict[str, Any]:
-    """The agents of the list that are not here, each with what would be done, and those that we installed.
-    Looks at files. Raises `LocalMistake` if the list cannot be read.
+    """The agents of the list that are not installed, each with its install plan, and those that we
+    installed. Reads files. Raises `LocalMistake` if the list cannot be read.
     """
     registry = read_registry()
     installed = {agent.record.name: agent.record for agent in installed_agents()}
@@ -82,7 +83,7 @@ def _forward_plan(name: str, registry: AgentRegistry) -> InstallPlan:
 
 
 def checked_plan(agent: str, identity: str) -> tuple[str, str]:
-    """Title and version of the plan. Raises `LocalMistake` if it is another one by now."""
+    """Title and version of the plan. Raises `LocalMistake` if the plan has changed meanwhile."""
     plan = _forward_plan(agent, read_registry())
     if plan.name != agent or plan.identity != identity:
         raise LocalMistake(f"what would be done to install {agent} is no longer that plan; look again")

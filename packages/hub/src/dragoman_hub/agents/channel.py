@@ -1,4 +1,4 @@
-"""The way to a running agent, as the hub needs it: numbered frames one way, marked frames the other.
+"""The interface to a running agent: numbered frames from the agent, marked frames to it.
 
 `KeptAgent` is one that outlives the hub (see `host`). `DirectChannel` makes one of any transport, for
 agents on the network and inside this process: its numbers start afresh with the hub. Under a lease, the agent
@@ -28,7 +28,7 @@ class LeaseTerm(NamedTuple):
 
 
 class Hears(Protocol):
-    """Takes what an agent says."""
+    """Receives an agent's messages."""
 
     def feed(self, first: int, block: bytes) -> None: ...
     def stderr(self, line: bytes) -> None: ...
@@ -37,7 +37,7 @@ class Hears(Protocol):
 
 
 class AgentChannel(Protocol):
-    """One agent that runs."""
+    """The channel to one running agent."""
 
     burst: AbstractContextManager[None]
     """Entered while all that has come at once is fed."""

@@ -1,4 +1,4 @@
-"""What an agent says when something went wrong: its errors, how its process ended, its last words.
+"""The errors that an agent reports when it fails: how its process ended, and its last lines of output.
 
 Pure. What an agent wrote to its standard error is shown to clients, in the status and in the log, so it is
 bounded, free of control sequences, and without what looks like a secret or is known to be one. The errors
@@ -44,7 +44,7 @@ _error = json_decoder(ErrorObject)
 
 
 class AgentSecrets:
-    """Values that an agent was given and that nobody is to see."""
+    """Secret values that an agent was given, which must not be shown to anyone."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._values = sorted(
@@ -128,7 +128,7 @@ class AgentEnd(Struct, frozen=True, kw_only=True):
 
 
 def headline_of(lines: Iterable[str]) -> str:
-    """The line that says most about the end: the last one that is the agent's and no ornament."""
+    """The line that best explains the end: the agent's last one that is not decoration."""
     visible = [line for line in lines if not _NOISE.fullmatch(line)]
     own = [line for line in visible if not _OWN.match(line)]
     headline = own[-1] if own else _OWN.sub("", visible[-1]) if visible else ""

@@ -1,4 +1,5 @@
-"""Agents that an administrator adds from a client: those of the list of `dragoman agents install` alone.
+"""Installs agents for an administrator who asks from a client: only those in the list of `dragoman agents
+install`.
 
 An installation is that very command in a process of its own, with the plan that the administrator has seen:
 if the list says something else by then, nothing is done. One runs at a time, for a bounded time; it can be
@@ -50,7 +51,7 @@ JobState: TypeAlias = Literal["running", "installed", "failed", "cancelled"]
 
 
 class InstallJob(Struct, kw_only=True):
-    """One installation, from its beginning to long after its end."""
+    """One installation, kept until long after its end."""
 
     agent: str
     title: str
@@ -87,7 +88,7 @@ class InstallJob(Struct, kw_only=True):
 
 
 class AgentInstaller:
-    """What the hub installs and removes for clients. Scopes were checked at the gate."""
+    """Installs and removes agents for clients. `gate` has checked the scopes."""
 
     def __init__(
         self, *, offer: Callable[[], None], refusal: str = "", audit: str = "", seconds: float = SECONDS

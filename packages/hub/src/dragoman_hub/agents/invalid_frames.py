@@ -1,4 +1,4 @@
-"""Lines of an agent that are no messages: dropped, counted, and logged at a bounded rate.
+"""Lines of an agent that are not messages: dropped, counted, and logged at a limited rate.
 
 An agent may print a thousand lines a second that make no sense. The first is logged at once; after that the
 log has at most one line in `LOG_SECONDS`, which says how many came since. What was sent is never logged.
@@ -16,7 +16,7 @@ LOG_SECONDS = 10.0
 
 
 class InvalidFrames:
-    """The count of one agent, over all its processes."""
+    """Counts the invalid frames of one agent, over all its processes."""
 
     def __init__(self, agent: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.count = 0

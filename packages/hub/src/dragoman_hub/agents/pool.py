@@ -1,5 +1,4 @@
-"""The agents of the hub: one process each, started when somebody needs it, watched, and stopped when nobody
-does.
+"""The agent processes of the hub: one per agent, started on demand, watched, and stopped when nobody uses it.
 
 A process that ends is started again with the next prompt, later and later if it keeps dying, and the sessions
 that it knew are brought back to it: resumed or loaded if it can, else made anew, with what was said before as
@@ -82,7 +81,7 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
 
 
 class AgentSlot:
-    """One agent: its process, if one runs, and how the last ones ended."""
+    """One agent: its running process, if any, and how the last ones ended."""
 
     def __init__(self, spec: AgentSpec) -> None:
         self.spec = spec
@@ -102,7 +101,7 @@ class AgentSlot:
 
 
 class AgentPool:
-    """Starts and ends processes; `remember` keeps what an agent answered to `initialize`."""
+    """Starts and ends processes; `remember` stores an agent's answer to `initialize`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""One process of an agent, from its start to its end, and the sessions that it knows.
+"""One process of an agent, from its start to its end, with the sessions that it has loaded.
 
 Frames of the agent are sorted by session and given to it; what it asks beyond any session is answered here.
 Calls of the hub's own have ids of the hub, and an end: their answer, their deadline, or the agent's. Frames
@@ -103,7 +103,7 @@ SAID_STREAMS = 64
 
 
 class AgentProcess:
-    """Made by the pool, which hears of its end through `on_end`."""
+    """One agent process. The pool makes it, and is notified of its end by `on_end`."""
 
     last_frame = 0
     """The number of the last frame that we had from it."""
@@ -814,7 +814,7 @@ def _empty_result(method: str) -> Raw:
 
 
 def failed_with(error: ErrorObject) -> CallFailed:
-    """An agent's error, as an exception that can be told on."""
+    """An agent's error, as an exception that may be passed on to clients."""
     return CallFailed(
         error.code or INTERNAL_ERROR, error.message, None if error.data is UNSET else error.data
     )

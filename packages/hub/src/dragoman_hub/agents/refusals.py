@@ -1,4 +1,4 @@
-"""Requests of an agent that were answered without being stored, by the numbers of their frames.
+"""Requests of an agent that were answered without being stored, by their frame numbers.
 
 What is stored says itself whether it has an answer. A refusal is in no stream: the agent's host counts it
 with the frame that it answers, until that frame is acknowledged. A hub that comes back hears frames again
@@ -15,7 +15,7 @@ PREFIX = "\n"
 
 
 class Refusals:
-    """Those of one process. `taken` are the numbers that its host has."""
+    """The refused requests of one process. `taken` are the numbers that its host has."""
 
     def __init__(self, taken: Mapping[str, int]) -> None:
         self._last = {stream: last for stream, last in taken.items() if stream.startswith(PREFIX)}

@@ -1,4 +1,4 @@
-"""A process loads or resumes a session, by a request of the hub's.
+"""Makes an agent process load or resume a session, by a request of the hub.
 
 That request is in the session's stream before it is sent, and its answer is acknowledged when what came of it
 is stored. So a hub that ends meanwhile, killed or told to, leaves the load as it is, and the next one waits
@@ -113,6 +113,6 @@ class SessionLoad:
 
 
 def retrieve_exception(future: asyncio.Future[Any]) -> None:
-    """Nobody may wait any more for what has failed."""
+    """Mark a failure as seen, because its waiter may be gone."""
     if not future.cancelled():
         future.exception()

@@ -1,4 +1,4 @@
-"""What an agent tells that names no session: something for everybody, or that it has given up a request.
+"""Messages of an agent that name no session: notifications for all clients, and cancelled requests.
 
 Neither is stored: whoever is away misses the one, and the other is stored as what came of the request.
 """
@@ -28,7 +28,7 @@ PAUSES = (0.0, 0.05, 0.25, 1.0)
 
 
 class SessionlessNotifications:
-    """Those of one process. `sessions` are the sessions that it knows."""
+    """The notifications of one process that name no session. `sessions` are those that it has loaded."""
 
     def __init__(self, agent: str, sessions: Mapping[str, LiveSession]) -> None:
         self._agent = agent

@@ -1,4 +1,4 @@
-"""From the settings of an agent to a way to start it.
+"""Makes a start command from an agent's settings.
 
 A command is held by an agent host, so that it outlives the hub; an agent of another dialect runs behind an
 interpreter that lives with it, so that what the interpreter knows outlives the hub as well.
@@ -220,8 +220,8 @@ def file_name(name: str) -> str:
 
 
 class Introductions:
-    """What agents answered to `initialize`, kept beside their sockets: an agent that outlives the hub is not
-    asked again.
+    """Agents' answers to `initialize`, kept beside their sockets: an agent that outlives the hub is not
+    initialized again.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,1 +1,1 @@
-"""What is at the hub's address: protocol, page, history, status, metrics; and the listener."""
+"""The hub's HTTP interface: protocol, page, history, status, metrics; and the listener."""

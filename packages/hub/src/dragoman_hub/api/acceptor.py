@@ -1,4 +1,4 @@
-"""Accepts connections for a listening socket, and watches over each until a request on it is admitted.
+"""Accepts connections of a listening socket, and watches each until it has sent an authorised request.
 
 Why not `loop.create_server`: it waits a minute for a TLS handshake and for ever for a request head, it counts
 nothing, and when descriptors are used up it spins and fills the log. Here a connection has a deadline for its

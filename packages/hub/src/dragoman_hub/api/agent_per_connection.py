@@ -1,4 +1,4 @@
-"""One agent for many clients: each connection gets a process of its own, which ends with it.
+"""Serves one agent to many clients: each connection has its own process, which ends with it.
 
 This is `dragoman serve`. Sessions live as long as their connection; the hub is what keeps them.
 """

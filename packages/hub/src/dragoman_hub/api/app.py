@@ -1,4 +1,4 @@
-"""The hub as one ASGI application: the endpoint, the page, what can be observed.
+"""The hub as one ASGI application: the endpoint, the page, metrics and health.
 
 Clients of every dialect are welcome: one that begins as the protocol's version 1 is spoken to directly, any
 other through an interpreter, by the dialect that its address names (`?dialect=crow`) or by what it says
@@ -177,7 +177,7 @@ async def _refuse(transport: MessageTransport) -> None:
 
 
 def dialect_of(visit: Visit) -> str:
-    """What the client speaks, as far as it is known; `auto` if that must be found out."""
+    """The client's dialect, if it is configured; `auto` if it has to be detected."""
     dialect = visit.query.get("dialect", "auto")
     if dialect in CHOICES and dialect != "auto":
         return dialect
@@ -185,7 +185,7 @@ def dialect_of(visit: Visit) -> str:
 
 
 def is_plain(first: bytes) -> bool:
-    """Whether a client begins exactly as one of version 1 does, and is none that has to be interpreted."""
+    """Whether a client's first message is exactly that of version 1, so that no interpreter is needed."""
     message = decode(first)
     if (
         message is None

@@ -1,4 +1,4 @@
-"""Many WebSocket messages in one event: the ASGI extension `dragoman.many`, and messages as wire bytes.
+"""Sends many WebSocket messages in one event: the ASGI extension `dragoman.many`, and messages as wire bytes.
 
 An update a message is what the protocol says, and an event a message costs ten times what the message does.
 So there is an extension of ASGI, `dragoman.many`, announced in the scope: `{"type": "websocket.send", "many":
@@ -37,7 +37,7 @@ _heads = _Heads()
 
 
 def encode_frames(messages: Sequence[bytes]) -> bytes:
-    """The messages as they stand on the wire."""
+    """The messages as WebSocket frames."""
     parts: list[bytes] = [b""] * (2 * len(messages))
     parts[::2] = map(_heads.__getitem__, map(len, messages))
     parts[1::2] = messages

@@ -1,4 +1,4 @@
-"""What a browser wants to know before a page of another origin may read our answers (CORS).
+"""Answers a browser's CORS requests: may a page of another origin read our answers?
 
 Only pages that may come at all get this far: `Admission` has looked at their origin. A browser asks first
 (`OPTIONS`), without a token, and is told what such a page may send; answers then carry the page's origin.
@@ -34,7 +34,9 @@ def allowances(headers: Mapping[bytes, bytes], *, names: bytes = SENT) -> list[t
 
 
 def share_with_page(send: Send, headers: Mapping[bytes, bytes], *, names: bytes = READ) -> Send:
-    """The same `send`, whose answers the page that asked may read, with the headers in `names`."""
+    """A `send` that adds headers, so that the requesting page may read the answers, with the headers in
+    `names`.
+    """
     origin = headers.get(b"origin")
     if origin is None:
         return send

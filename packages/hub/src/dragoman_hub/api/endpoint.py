@@ -29,7 +29,7 @@ Send = Callable[[Any], Awaitable[None]]
 
 
 class Visit(Struct, frozen=True):
-    """Who has come, and how: what the address asked for beside its path, and the first message."""
+    """A new connection: the query of its address, and its first message."""
 
     grant: Grant
     query: dict[str, str] = {}
@@ -56,7 +56,7 @@ NOTHING_THERE = AdmissionRefusal(404, "there is nothing at this path")
 
 
 class AcpEndpoint:
-    """`path` is where agents are; whoever serves pages puts them around it."""
+    """The ASGI endpoint for agents, at `path`; pages are served around it."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The history of the thread protocol, served over all sessions of all agents, straight from the journal.
+"""The history of the thread protocol, for all sessions of all agents, read from the journal.
 
 A client of that protocol asks for threads and for their entries. Through the dialect alone it would get what
 one agent lists and what a replay tells: here every stream is a thread, no agent is started and no session
@@ -36,12 +36,12 @@ MOST_THREADS = 50_000
 
 
 def is_session(info: StreamInfo) -> bool:
-    """Whether a stream is a session's. Names that begin with `@` are the hub's own."""
+    """Whether a stream belongs to a session. Names that begin with `@` are the hub's own."""
     return info.state not in ("", FORGETTING) and not info.stream.startswith("@")
 
 
 class HistoryApi:
-    """For one client: `may_see` is what its token allows, asked for each stream anew."""
+    """The history for one client: `may_see` checks its token for each stream."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Stands before a client of the thread protocol and answers what is about history; the rest passes.
+"""Answers a thread protocol client's requests for history, and passes all others on.
 
 It stands between the wire and the dialect, because only that wire has such questions. Answers come in the
 order in which they are ready, as that protocol allows. What is asked at once is bounded, and an answer counts
@@ -24,7 +24,7 @@ AT_ONCE = 8
 
 
 class HistoryDoor(PassingTransport):
-    """A transport that keeps questions of one kind to itself. `owner` ends what is being answered."""
+    """A transport that answers requests for history itself. `owner` ends running answers."""
 
     def __init__(self, inner: Transport, history: HistoryApi, owner: TaskOwner, *, grant: Grant) -> None:
         super().__init__(inner)

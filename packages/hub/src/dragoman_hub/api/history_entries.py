@@ -1,4 +1,4 @@
-"""The entries of a thread, read from a session's stream: messages, and files that were read.
+"""Reads the entries of a thread from a session's stream: messages, and files that were read.
 
 The dialect `threads` gathers entries from what passes by; whoever comes later can only replay updates, and
 those do not tell what a file said that the agent asked a client for. The stream does: it has the request and

@@ -1,4 +1,4 @@
-"""A small JSON body from somebody without a token, who brings a secret in it instead.
+"""Reads a small JSON body from a sender that has a secret in the body instead of a token.
 
 The secret is in the body: addresses are logged by proxies, bodies are not. Only JSON is taken, which no form
 of another page can send, and only under a name of ours.
@@ -24,7 +24,7 @@ T = TypeVar("T")
 async def read_post(
     admission: Admission, scope: Any, receive: Receive, kind: type[T]
 ) -> T | AdmissionRefusal:
-    """What was sent, or why it is not looked at."""
+    """The body of the request, or the reason why it is refused."""
     critical = [name for name, _ in scope["headers"] if name in ONCE]
     if len(critical) != len(set(critical)):
         return AdmissionRefusal(400, "a header stands there twice")
@@ -49,12 +49,12 @@ async def read_post(
 async def answer_json(
     send: Send, status: int, value: object, *, headers: list[tuple[bytes, bytes]] | None = None
 ) -> None:
-    """Nobody keeps a copy of it."""
+    """Send a JSON answer that must not be cached."""
     no_store = [(b"cache-control", b"no-store"), *(headers or [])]
     await respond(send, status, msgspec.json.encode(value), kind=b"application/json", headers=no_store)
 
 
 async def refuse_json(send: Send, refusal: AdmissionRefusal, reason: str) -> None:
-    """`reason` is for the person at the other end."""
+    """Send a refusal; `reason` is for the user."""
     headers = [(b"allow", b"POST")] if refusal.status == 405 else refusal.headers
     await answer_json(send, refusal.status, {"reason": reason}, headers=headers)

@@ -1,4 +1,4 @@
-"""A listener: an ASGI application on an address, closed by default.
+"""A listener: serves an ASGI application on an address, secured by default.
 
 Off loopback, TLS is demanded unless it is waived in so many words. Compression is off, because it costs forty
 kilobytes a connection. What peers may cost before they are admitted is bounded: see `acceptor`. What is
@@ -40,7 +40,7 @@ NETWORK = TransportLimits(frame=16 * 1024 * 1024)
 
 
 class Keepalive(Struct, frozen=True):
-    """Seconds between pings, and until a peer that answers none is gone: less than a minute together."""
+    """Seconds between pings, and until a silent peer is disconnected: less than a minute together."""
 
     every: float = 20.0
     within: float = 30.0
@@ -71,8 +71,8 @@ def is_loopback(host: str) -> bool:
 
 
 def open_socket(host: str, port: int, *, tls: Tls | None, insecure: bool) -> socket.socket:
-    """Bound, so that the port is ours and known; `open_listener` lets clients in. Raises `LocalMistake` for
-    what must not be, and for what cannot be.
+    """Bind a socket, so that the port is ours and known; `open_listener` lets clients in. Raises
+    `LocalMistake` for an address that is not allowed or not possible.
     """
     if not (is_loopback(host) or tls or insecure):
         raise LocalMistake(

@@ -1,4 +1,4 @@
-"""`POST /pair`: a device without a token brings a pairing code, and gets a token for it, once.
+"""`POST /pair`: a device without a token exchanges a pairing code for a token, once.
 
 How it is read is in `json_post`. A page of another hub pairs here too, if its origin is one that may come.
 """

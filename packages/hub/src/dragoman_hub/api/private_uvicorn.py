@@ -1,4 +1,4 @@
-"""Everything of uvicorn that its documentation does not promise, for HTTP/1.1 and WebSockets.
+"""All uses of undocumented parts of uvicorn, for HTTP/1.1 and WebSockets.
 
 - `GuardedServer` accepts connections itself, with deadlines and bounds. It uses `Server.servers`, `.lifespan`
   and `.server_state`, `Config.http_protocol_class` and the parameters of protocols. The public way is
@@ -51,7 +51,7 @@ PROTOCOL_PARAMETERS = frozenset({"config", "server_state", "app_state", "_loop"}
 
 
 def check_parts() -> None:
-    """Raise `ImportError` if uvicorn has changed in a way that would be noticed only when somebody comes."""
+    """Raise `ImportError` if uvicorn has changed in a way that otherwise only a connection would show."""
     for protocol in (HttpToolsProtocol, WebSocketsSansIOProtocol):
         missing = PROTOCOL_PARAMETERS - inspect.signature(protocol).parameters.keys()
         if missing:
@@ -152,7 +152,7 @@ class HeadLimitedProtocol(HttpToolsProtocol):
 
 
 class ManyProtocol(WebSocketsSansIOProtocol):
-    """WebSockets that take many messages in one event, see `many`."""
+    """A WebSocket protocol that sends many messages in one event, see `many`."""
 
     _fragment_bytes = 0
     """Of the message that has not ended yet."""

@@ -1,4 +1,4 @@
-"""`POST /push/answer`: a service worker brings the ticket of a button in a notification, once.
+"""`POST /push/answer`: a service worker answers with the ticket of a notification's button, once.
 
 `{"ticket"}` is answered with `{"settled"}`: true if it was the first answer, false if the question is no more
 or has to be read on the page. A ticket that is not good is refused as a wrong token is.

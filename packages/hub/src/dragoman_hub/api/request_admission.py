@@ -1,4 +1,4 @@
-"""Requests of those who may come in: the one check for every application behind a listener.
+"""Checks that a request is authorised, for every application behind a listener.
 
 Everybody is admitted or refused by the headers, before anything else of the request is read.
 """
@@ -26,7 +26,7 @@ ONCE = frozenset(
 
 
 def admit_request(admission: Admission, scope: Any, *, ticket: str = "") -> Grant | AdmissionRefusal:
-    """What the sender of a request may do, or why it may do nothing."""
+    """The permissions of a request's sender, or the reason to refuse it."""
     critical = [name for name, _ in scope["headers"] if name in ONCE]
     if len(critical) != len(set(critical)):
         return AdmissionRefusal(400, "a header stands there twice")

@@ -1,4 +1,4 @@
-"""What each rule of the reviewer means, as a page that a browser can open from the hub's own.
+"""Serves a page that explains each rule of the reviewer, linked from the hub's own page.
 
 Findings that agents show link to the page of all rules, which is a file of the package; a browser opens no
 file from a page that was served. Read-only, made from our own rules alone, every text escaped; no script, no

@@ -1,4 +1,4 @@
-"""The ASGI server of a listener, and the application with each request made known to its connection.
+"""The ASGI server of a listener, and the application that tells a connection about each of its requests.
 
 `HubServer` is uvicorn's, but for signals, which belong to whoever runs it. How connections are accepted is
 uvicorn's way here; `private_uvicorn` has another.
@@ -21,7 +21,7 @@ ADMIT = "dragoman.admit"
 
 
 class AnnouncedRequests:
-    """The application, with each request made known to its connection."""
+    """Wraps the application, and tells each connection about its requests."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -37,7 +37,7 @@ class AnnouncedRequests:
 
 
 def admit(scope: Any) -> None:
-    """The request of this scope has shown a good token: its connection is not closed for others."""
+    """Note that this request had a valid token: its connection is not closed in favour of others."""
     on_admitted = scope.get(ADMIT)
     if on_admitted is not None:
         on_admitted()

@@ -1,1 +1,1 @@
-"""Connections of clients: what they may ask, what they are told, how far they have been told."""
+"""Connections of clients: their requests, their updates, and up to where each has received them."""

@@ -1,4 +1,4 @@
-"""One client of the hub: what it says, and what is said to it.
+"""One client of the hub: reads its messages, and sends it messages.
 
 Its messages are taken in order. What can be done at once is done at once; what has to wait, for an agent or
 for the journal, waits in a task of its own, a bounded number of them, and ends with the client. Everything it
@@ -72,7 +72,7 @@ LENT = {
 
 
 class ClientSeat(Protocol):
-    """Hears where a client stands that may go on at another node (see `cluster`)."""
+    """Tracks a client's position, so that it may continue at another node (see `cluster`)."""
 
     def stands(self, session: str, position: Position | None, /) -> None:
         """It follows the session from here on; None: it does not any more."""
@@ -406,7 +406,7 @@ class HubClient:
 
 
 class ClientMethods(Protocol):
-    """What answers a client's messages (`methods.Methods`)."""
+    """Handles a client's messages (`methods.Methods`)."""
 
     async def call(
         self, client: HubClient, method: str, params: PassedParams, request_id: Id

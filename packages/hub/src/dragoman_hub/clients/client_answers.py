@@ -1,4 +1,4 @@
-"""What passes between a client and its agent in answers, in the form in which either may have it. Pure."""
+"""Converts answers between a client and its agent into the form that each can read. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_LENT_FILES = frozenset({"version", "conflict"})
 
 
 def missing_result(method: str) -> tuple[Raw | None, Any]:
-    """What an answer without a result means: an empty one where nothing must be in it, an error elsewhere."""
+    """The meaning of an answer without a result: an empty one if no field is required, otherwise an error."""
     row = METHODS.get(method, kind="request", receiver="client")
     if row is None:
         return Raw(b"null"), None  # an extension: null may be what it means
@@ -28,7 +28,7 @@ def missing_result(method: str) -> tuple[Raw | None, Any]:
 
 
 def answer_of_guest(result: bytes) -> Raw:
-    """A client's answer to an agent, without what only the hub may say; null if it cannot be read."""
+    """A client's answer to an agent, without fields that only the hub may set; null if it is not valid."""
     if not may_hold(result):
         return Raw(result)
     try:
@@ -44,7 +44,7 @@ def has_capability(capabilities: object, path: tuple[str, ...]) -> bool:
 
 
 def why_of_error(error: BaseException) -> str:
-    """What a client may know of a mistake on our side: its kind."""
+    """The part of an internal error that a client may see: its kind."""
     if isinstance(error, TimeoutError):
         return "the agent did not answer in time"
     return str(error) if isinstance(error, LinkClosed) else str(error).split("\n")[0][:300]

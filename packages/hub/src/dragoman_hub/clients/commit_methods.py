@@ -1,4 +1,4 @@
-"""`_dragoman/hub/commit…`: a person looks at what a commit of a session's files would hold, and makes it.
+"""`_dragoman/hub/commit…`: a user previews a commit of a session's files, and makes it.
 
 Files are those below the session's folder, by their paths in it. A commit that has begun goes on although its
 client leaves; it ends with the hub.

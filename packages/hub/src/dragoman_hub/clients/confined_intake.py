@@ -1,5 +1,5 @@
-"""Messages of a client whose token is for some folders alone: the folders that a message names are looked at
-before it is taken, and what has come behind it waits, so that a cancel does not overtake its prompt.
+"""Messages of a client whose token is limited to some folders: the folders in a message are checked before it
+is accepted. Later messages wait meanwhile, so that a cancel does not overtake its prompt.
 
 A disk that hangs holds up the clients that name it, and nobody else.
 """
@@ -20,7 +20,7 @@ from dragoman_hub.session.frames import object_of
 
 
 class IntakeHub(Protocol):
-    """The hub, as far as it is asked here."""
+    """The parts of the hub that are used here."""
 
     @property
     def options(self) -> HubOptions: ...
@@ -37,7 +37,7 @@ class ConfinedClient(Protocol):
 
 
 class ConfinedIntake:
-    """Gives each message to `take`, in order. Work that waits belongs to `owner`."""
+    """Passes each message to `take`, in order. Waiting work belongs to `owner`."""
 
     def __init__(self, client: ConfinedClient, take: Callable[[Envelope], None], owner: TaskOwner) -> None:
         self._client = client

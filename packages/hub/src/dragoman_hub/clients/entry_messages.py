@@ -1,4 +1,4 @@
-"""What one client is told of one entry of a session's stream.
+"""The messages that a client gets for one entry of a session's stream.
 
 The same entry always gives the same messages to the same client, whether it is shown as it happens or read
 from the journal after a reconnect: that is what makes a cursor exact. An entry that is told in several
@@ -117,7 +117,7 @@ class ClientMessage(NamedTuple):
 
 
 def messages(session: str, entry: StoredEntry, view: ClientView, *, skip: int = 0) -> list[bytes]:
-    """What the client is told, each with its newline, without the first `skip` of them."""
+    """The messages for the client, each with its newline, without the first `skip`."""
     frame = entry.frame
     if entry.direction == "to_client" and frame.startswith(UPDATE):  # nearly everything
         if skip:
@@ -312,7 +312,7 @@ _READERS: dict[str, Callable[[str, StoredEntry, ClientView], Iterator[ClientMess
 
 
 class HistoryView:
-    """The view of somebody who only reads what was: nothing is asked or answered."""
+    """The view of a reader of old entries: no request is sent or answered."""
 
     cursors = True
     events = True

@@ -1,4 +1,4 @@
-"""One client on one session: how far it has been told, and what keeps it up with the session.
+"""One client that follows one session: up to where it has received the stream, and how it keeps up.
 
 A client that keeps up is told as soon as an entry is stored. One that does not, because its connection is
 slow or because it has just come, is told from the journal, page by page, as fast as it takes it, until it has

@@ -1,4 +1,4 @@
-"""What a client may ask of the hub beyond the protocol: `_dragoman/hub/…` (docs/hub-protocol.md)."""
+"""The hub's extension methods for clients: `_dragoman/hub/…` (docs/hub-protocol.md)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MOST = 5000
 
 
 class HubMethods:
-    """One method each. Scopes and places were checked at the gate (see `gate`)."""
+    """One handler for each method. `gate` has checked scopes and paths."""
 
     def __init__(self, hub: ClientHub, views: SessionViews) -> None:
         self._hub = hub

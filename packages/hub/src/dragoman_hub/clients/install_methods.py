@@ -1,4 +1,4 @@
-"""`_dragoman/hub/agents/…`: an administrator adds agents of the list, and removes such agents again."""
+"""`_dragoman/hub/agents/…`: an administrator installs agents of the list, and removes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client may ask of the hub: the protocol's own methods, for every agent alike.
+"""Handlers of the protocol's own methods, the same for every agent.
 
 Sessions are listed, loaded, resumed, forked, closed and deleted from the journal, whatever the agent can.
 What only the agent knows, such as a change of mode, is passed on to it; so is every extension that is not

@@ -1,4 +1,4 @@
-"""`_dragoman/hub/pair…`: an administrator begins a pairing, asks what became of it, and withdraws it."""
+"""`_dragoman/hub/pair…`: an administrator starts a pairing, asks for its result, and withdraws it."""
 
 from __future__ import annotations
 

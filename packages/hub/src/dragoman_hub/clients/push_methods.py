@@ -1,4 +1,4 @@
-"""`_dragoman/hub/push…`: a device learns how to subscribe to Web Push, subscribes, and leaves."""
+"""`_dragoman/hub/push…`: a device asks how to subscribe to Web Push, subscribes, and unsubscribes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions of agents to people: which client can put one to a person, and which answers are a person's.
+"""Questions of agents to people: which clients can show one, and which answers come from a person.
 
 A client says what it can ask in its capabilities: forms and links under `elicitation`, and under
 `_meta.dragoman.permission` whether it can be asked for permission, which every client of the protocol can;
@@ -53,14 +53,14 @@ def with_requester(method: str, params: bytes, *, requester: str, known_title: s
 
 
 def is_told(capabilities: dict[str, Any]) -> bool:
-    """Whether a client is told of requests for permission and not asked."""
+    """Whether a client only gets notices of permission requests, not the requests."""
     meta = capabilities.get("_meta")
     ours = meta.get("dragoman") if isinstance(meta, dict) else None
     return isinstance(ours, dict) and ours.get("permission") == "told"
 
 
 def is_answer(request: OpenRequest, result: Raw | None) -> bool:
-    """Whether somebody chose something that was offered, or chose to give no answer."""
+    """Whether a person chose an offered option, or explicitly chose none."""
     if request.method == ELICITATION:
         return value_of(object_of(result).get("action")) in ACTIONS
     if is_cancelled(result):

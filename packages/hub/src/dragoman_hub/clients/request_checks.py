@@ -1,4 +1,4 @@
-"""What is wrong with a request, before anything is done about it."""
+"""Validates requests before the hub acts on them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_version(params: Mapping[str, Raw]) -> None:
 
 
 def check_kinds(params: Mapping[str, Raw]) -> None:
-    """What is there must be of its kind; what is missing is for the handler to miss."""
+    """Check the types of the fields that are present; the handler checks for missing ones."""
     for name, kind in KINDS.items():
         value = value_of(params.get(name))
         if value is not None and not isinstance(value, kind):
@@ -78,14 +78,14 @@ def making_key(by: str, params: Mapping[str, Raw]) -> str:
 
 
 def named_agent(params: PassedParams) -> str:
-    """The agent that a request is about which has to name one."""
+    """The agent that a request has to name."""
     if not params.agent:
         raise invalid_params("agent is missing")
     return params.agent
 
 
 def checked_cursor(session: LiveSession, cursor: str, name: str) -> Position:
-    """The place in the session that the member `name` of a request says."""
+    """The position in the session in the field `name` of a request."""
     position = read_cursor(cursor)
     if position is None or position.sequence > session.log.last:
         raise invalid_params(f"{name} is not a cursor of this session")
@@ -93,7 +93,7 @@ def checked_cursor(session: LiveSession, cursor: str, name: str) -> Position:
 
 
 def check_open(session: LiveSession) -> None:
-    """A session that was closed is loaded or resumed before anything is said in it."""
+    """Check that a session is open: a closed one must be loaded or resumed first."""
     if session.listed_state in SAVED_STATES:
         raise session_not_found(session.id)
 

@@ -1,5 +1,4 @@
-"""`_dragoman/hub/rewind…`: a person looks at what going back before a turn would change, and does it or
-undoes it.
+"""`_dragoman/hub/rewind…`: a user previews going back to before a turn, does it, or undoes it.
 
 The conversation stays; it says what was done, and the agent is told with its next prompt. A rewind that has
 begun goes on although its client leaves.

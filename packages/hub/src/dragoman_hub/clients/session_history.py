@@ -1,4 +1,4 @@
-"""What was said in a session, read from the journal: pages before a place or behind one, and its turns.
+"""Reads a session's history from the journal: pages before or after a position, and its turns.
 
 A page costs as much as it holds, wherever it stands in the session. The turns of a session are found by
 reading all of it once, without a look at what its agent said; after that, what came since is read.

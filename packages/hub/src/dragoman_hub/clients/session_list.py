@@ -1,5 +1,4 @@
-"""What a client asks about sessions without opening them: which there are, how one stands, what it is called,
-and whether it is archived.
+"""Answers requests about sessions without opening them: the list, the state of one, renaming, and archiving.
 
 The hub answers for every agent alike, also for sessions that no agent has at the moment. An archived session
 is a closed one that lists leave out until it is asked for; whoever loads it brings it back.
@@ -116,7 +115,7 @@ class SessionList:
 
 
 def archive_filter(params: Params) -> ArchiveFilter:
-    """Which sessions a list is asked for; a value that nobody knows is refused."""
+    """Which sessions a list asks for; an unknown value is refused."""
     choice = value_of(params.get("archived"))
     if choice is None:
         return "exclude"

@@ -1,4 +1,4 @@
-"""How sessions get on, at a glance: the last line, the turn's start, what it cost and what it changed.
+"""The progress of sessions in short: the last line, the turn's start, its cost and its changes.
 
 For screens that show many sessions at once and follow none of them. What is read of a session is the end of
 its stream, bounded in entries and in bytes, and no session is opened for it. A session that has not moved
@@ -120,7 +120,7 @@ class SessionProgress:
 
 
 def last_line(entries: Sequence[StoredEntry]) -> JsonObject | None:
-    """The last line that says what the session does or did: `{kind, text, time}`."""
+    """The last line about the session's work: `{kind, text, time}`."""
     frames = [entry for entry in entries if entry.direction != "note"]
     candidates = [
         (moment.last, str(moment.kind), moment.text, moment.time)
@@ -150,7 +150,7 @@ def _failure(frame: bytes) -> str:
 
 
 def last_usage(entries: Sequence[StoredEntry], session: LiveSession | None) -> Any:
-    """The agent's latest word on tokens and cost; None if it has said nothing about them lately."""
+    """The agent's latest tokens and cost; None if it has reported none lately."""
     for entry in reversed(entries):
         if b'"usage_update"' in entry.frame:
             update = object_of(object_of(object_of(entry.frame).get("params")).get("update"))

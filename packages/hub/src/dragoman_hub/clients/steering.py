@@ -1,6 +1,6 @@
-"""A client's message into a running turn: it goes to the session's agent, whichever of the two methods that
-has, and is in the stream as the user's once the agent has it. There everybody who follows the session hears
-it, now or later. What the agent does not take is not in the stream: the client still has it to send.
+"""Sends a client's message into a running turn, by the one of two methods that the session's agent supports.
+Once the agent has it, the message is in the session's stream, and every client that follows the session gets
+it. A message that the agent refuses is not in the stream: the client still has to send it.
 
 What happens to a message is the session's to say (`session.steering`). The same key is never given to the
 agent twice: whoever sends it again gets its outcome, also from a later hub.

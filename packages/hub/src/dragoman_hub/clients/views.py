@@ -1,4 +1,4 @@
-"""What clients are shown of the hub: how sessions stand, lists of them, agents."""
+"""What clients see of the hub: the state of sessions, lists of sessions, agents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ ArchiveFilter: TypeAlias = Literal["exclude", "include", "only"]
 
 @lru_cache(maxsize=1024)
 def title_without_secrets(title: str) -> str:
-    """A title as the journal stores it: it is often a prompt, and stands in lists that devices keep."""
+    """A redacted title, as the journal stores it: a title is often a prompt, and devices keep lists of
+    titles.
+    """
     return redact(title)
 
 

@@ -1,4 +1,4 @@
-"""Several hubs on one journal: who is there, who has which session, how clients reach it (docs/cluster.md).
+"""Several hubs on one journal: the nodes, the owner of each session, the way to it (docs/cluster.md).
 
 `membership` holds this node's lease and watches the others', `owners` says which node has a session, and
 `placement` chooses one for those that nobody has. A client's connection ends in a `client_router`, which

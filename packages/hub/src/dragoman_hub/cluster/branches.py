@@ -1,4 +1,4 @@
-"""The ways from a client's router to the nodes of its sessions: its own node's hub, or a link to another's.
+"""Connections from a client's router to the nodes of its sessions: to its own node's hub, or over a link.
 
 At the end of each stands a client of that node's hub, which answers as it would answer anybody. Requests to
 the real client are numbered apart, so that an answer finds back to the node that asked.
@@ -33,7 +33,7 @@ ACKNOWLEDGED = 64 * 1024
 
 
 class BranchSink(Protocol):
-    """Takes what branches bring (`client_router.ClientRouter`)."""
+    """Receives the messages of branches (`client_router.ClientRouter`)."""
 
     transport: Transport
     owner: TaskOwner
@@ -107,7 +107,7 @@ class HomeBranch(PassingTransport):
 
 
 class LinkBranch:
-    """The client at another node's hub, where a guest stands for it."""
+    """The client at another node's hub, where a guest object represents it."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Routes one client of a cluster: gives each of its messages to the node of the session that it is about.
+"""Routes the messages of one client in a cluster: each goes to the node that owns its session.
 
 The client sees one hub. When the node of a session is lost, or gives it to another one, the router finds the
 new one, goes on from where the client stands, and asks again for what it still waits for: the client notices
@@ -79,7 +79,7 @@ class RouterCluster(Protocol):
 
 
 class ClientRouter:
-    """The sink of a client's connection, and of what its branches bring."""
+    """The sink of a client's connection and of its branches."""
 
     def __init__(self, cluster: RouterCluster, transport: Transport, grant: Grant, *, agent: str) -> None:
         self.transport = transport

@@ -1,4 +1,4 @@
-"""This node of a cluster: its hub, its lease, its sessions, and the clients that came to it.
+"""This node of a cluster: its hub, its lease, its sessions, and the clients connected to it.
 
 Everything that is decided is decided by writes to the register and to sessions' streams; see docs/cluster.md
 for what that promises.
@@ -43,7 +43,7 @@ TAKEN_AT_ONCE = 8
 
 
 class Cluster:
-    """Whose sessions are whose (`Ownership`), for one hub. `join` before the hub starts, `open` after."""
+    """Decides session ownership (`Ownership`) for one hub. `join` before the hub starts, `open` after."""
 
     is_shared = True
 

@@ -1,4 +1,4 @@
-"""What nodes say to each other about one client: words of a link, each with its number.
+"""The numbered messages that nodes exchange about one client, over a link.
 
 A link joins the router of a client at one node with the guest that stands for it at another. The bus may lose
 words; their numbers show it, and a link with a gap is at its end: the router opens another one, and
@@ -42,7 +42,7 @@ class Word(Struct, array_like=True, frozen=True):
 
 
 class ClientOpening(Struct, frozen=True, kw_only=True):
-    """Who the guest stands for."""
+    """The client that the guest represents."""
 
     grant: dict[str, Any]
     agent: str
@@ -74,7 +74,7 @@ def decode(data: bytes) -> Word | None:
 
 
 def portions(block: bytes) -> Iterator[tuple[bool, bytes]]:
-    """The block in pieces that fit into words; whether each is the last."""
+    """The block in pieces that fit into link messages; each with whether it is the last."""
     if len(block) <= MOST:
         yield True, block
         return

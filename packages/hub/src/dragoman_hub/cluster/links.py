@@ -1,4 +1,4 @@
-"""This node's end of all links: numbers what is said, and notices what was lost.
+"""This node's end of all links: numbers the messages that it sends, and detects lost ones.
 
 One subject a node; a link's words arrive there in the order of their sending or not at all. Both ends say now
 and then how far they have come, so that a loss is noticed even when nothing follows it.
@@ -25,7 +25,7 @@ SILENT_BEATS = 10
 
 
 class LinkEnd(Protocol):
-    """What hears a link."""
+    """The receiver of a link's messages."""
 
     def on_word(self, word: Word, /) -> None: ...
     def broken(self, why: str, /) -> None:
@@ -33,7 +33,7 @@ class LinkEnd(Protocol):
 
 
 class NodeLink:
-    """One end of a link. Made by the switch."""
+    """One end of a link. `Links` makes it."""
 
     __slots__ = ("_links", "_sent_count", "end", "last_number", "name", "node", "silent")
 
@@ -64,7 +64,9 @@ class NodeLink:
 
 
 class Links:
-    """`on_opened` is given links that other nodes begin, and returns their end here; None if it refuses."""
+    """All links of this node. `on_opened` gets links that other nodes open, and returns their end here;
+    None if it refuses.
+    """
 
     def __init__(
         self, bus: Bus, node: str, life: str, *, on_opened: Callable[[NodeLink, Word], LinkEnd | None]

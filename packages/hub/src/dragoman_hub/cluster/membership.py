@@ -1,4 +1,4 @@
-"""Which nodes there are: each holds a lease in the register, and renews it while it can act.
+"""The nodes of a cluster: each holds a lease in the register, and renews it while it is healthy.
 
 A lease is a key that its node writes every little while. Nobody's clock is compared with another's: a node
 counts from the moment before its last renewal, the others from the moment after they saw it, and a node stops
@@ -38,7 +38,7 @@ JOIN_SECONDS = 30.0
 
 
 class Node(Struct, frozen=True, kw_only=True):
-    """What a node says of itself."""
+    """A node's description of itself."""
 
     name: str
     life: str
@@ -61,7 +61,7 @@ class _Seen(Struct):
 
 
 class Members:
-    """This node's lease, and what is known of the others.
+    """This node's lease, and the known state of the others.
 
     `describe` adds what is to be told of this node. `on_renewed` hears how long it may act, `on_lost`
     that it must not act any more, before it joins anew; `on_gone` hears the name of a node that was declared

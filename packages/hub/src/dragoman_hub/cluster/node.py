@@ -1,4 +1,4 @@
-"""From the settings of a hub to its journal, and to its place among others if the journal can be shared."""
+"""Opens a hub's journal from its settings, and joins the cluster if the journal can be shared."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def shown_place(settings: HubSettings) -> str:
 async def place_of(
     settings: HubSettings, folder: Path, url: str, limits: TransportLimits
 ) -> AsyncIterator[NodeContext]:
-    """Opens what the settings name. `folder` is this hub's own, `url` where clients come to."""
+    """Open the journal that the settings name. `folder` is this hub's own, `url` the address for clients."""
     address = settings.journal_place
     if is_nats_address(address):
         async with _open_shared(settings, folder, url, limits) as place:

@@ -1,4 +1,4 @@
-"""Which node has a session: the one that wrote its name under the session's key, while that node lives.
+"""The owner of each session: the node whose name is under the session's key, as long as that node lives.
 
 Nothing is decided by what is read here. A session is taken by a write that succeeds for one; what its owner
 before still writes into the stream is refused from then on, because the new owner's first entry has moved the
@@ -50,7 +50,7 @@ class _Known(Struct, frozen=True):
 
 
 class Owners:
-    """What is known of the owners of sessions that are open somewhere."""
+    """The known owners of open sessions."""
 
     def __init__(
         self, register: Register, members: Members, *, on_given: Callable[[], None] = _ignore

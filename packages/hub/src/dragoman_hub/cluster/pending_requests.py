@@ -1,4 +1,4 @@
-"""What a client waits for, and how it is asked again when the node that was asked is lost.
+"""A client's unanswered requests, and how they are sent again when their node is lost.
 
 A prompt has a key, so that it is never run twice; so have requests that make a session. What only reads, or
 sets what was set already, may be done twice. What an agent was asked beyond the protocol may not: there,
@@ -90,7 +90,7 @@ class PendingRequest(Struct):
 def pending_request(
     request_id: Id, method: str, params: dict[str, Raw], *, session: str, node: str
 ) -> PendingRequest:
-    """With a key of its own, if it needs one and the client gave none."""
+    """A request, with a new idempotency key if it needs one and the client sent none."""
     members: dict[str, Any] = {name: Raw(bytes(raw)) for name, raw in params.items()}
     key = ""
     if method in KEYED:

@@ -1,4 +1,4 @@
-"""Which node is to have a session that nobody has: one that can, with little to do. Pure."""
+"""Chooses a node for a session without an owner: a suitable one with little load. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dragoman_hub.cluster.membership import Node
 
 
 def can_have(node: Node, agent: str, cwd: str, needs: Iterable[str] = ()) -> bool:
-    """Whether it offers the agent, has what the agent needs, and the folder is one of its own."""
+    """Whether the node offers the agent, meets its requirements, and may use the folder."""
     is_offered = not agent or agent in node.agents
     return is_offered and set(needs) <= set(node.labels) and (not node.roots or _has_root(node.roots, cwd))
 
@@ -21,7 +21,7 @@ def _has_root(roots: Sequence[str], cwd: str) -> bool:
 def place(
     nodes: Sequence[Node], *, agent: str, cwd: str, needs: Iterable[str] = (), home: str = ""
 ) -> Node | None:
-    """The one with the fewest turns running and sessions open; among equals the client's own."""
+    """The node with the fewest running turns and open sessions; among equals the client's own."""
     needs = tuple(needs)
     able = [node for node in nodes if node.state == "alive" and can_have(node, agent, cwd, needs)]
     if not able:
@@ -30,7 +30,9 @@ def place(
 
 
 def heir(nodes: Sequence[Node], session: str, able: Iterable[str] = ()) -> str | None:
-    """Who takes a session of a dead node: all nodes come to the same, and to another for another session."""
+    """The node that takes over a dead node's session: all nodes compute the same one, and different ones
+    for different sessions.
+    """
     able_names = set(able)
     names = [
         node.name for node in nodes if node.state == "alive" and (not able_names or node.name in able_names)

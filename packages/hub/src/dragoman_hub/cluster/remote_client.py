@@ -1,4 +1,4 @@
-"""A client of another node, as it sits at this one: an ordinary client of the hub over a link.
+"""A client of another node, as this node sees it: an ordinary client of the hub, over a link.
 
 The hub speaks to it as to any other. What it is told of a session carries the position that it has come to,
 so that its router can go on elsewhere. It is told no more than its router has room for.
@@ -26,7 +26,7 @@ REPLACED = "another connection of the same client has come"
 
 
 class GuestTransport:
-    """The link as a transport, and the one who hears where its client stands."""
+    """The link as a transport, which also receives the client's position."""
 
     def __init__(self, link: NodeLink, limits: TransportLimits) -> None:
         self.limits = limits

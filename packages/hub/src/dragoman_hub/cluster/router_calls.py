@@ -1,4 +1,4 @@
-"""What a client's router asks nodes on its own behalf.
+"""Requests that a client's router sends to nodes itself.
 
 Its requests travel among the client's own and are told from them by their ids; the client never sees their
 answers.
@@ -22,7 +22,7 @@ NAMES = "dragoman/front/"
 
 
 class RouterCalls:
-    """Requests of one router that have no answer."""
+    """The unanswered requests of one router."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -1,4 +1,4 @@
-"""A session gets another node: its client goes there, from where it stands, with what it still waits for."""
+"""Follows a session to another node: its client continues there, with its position and its open requests."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class MovingClient(Protocol):
 
 
 class SessionMoves:
-    """Those of one client."""
+    """The moving sessions of one client."""
 
     def __init__(self, client: MovingClient) -> None:
         self._client = client

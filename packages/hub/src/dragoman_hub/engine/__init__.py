@@ -1,1 +1,1 @@
-"""Runs sessions: appends what their machines write, waits for the journal, does what they want done."""
+"""Runs sessions: appends the entries that their state machines write, waits for the journal, then acts."""

@@ -1,4 +1,4 @@
-"""How long the hub waits for an answer of an agent.
+"""How long the hub waits for an agent's answer.
 
 Agents are machines, so each wait is bounded, unless `schema.waits` says that a person or a turn answers. The
 clock stands still while the agent waits for a person itself: it asks in the session that it is asked about,
@@ -23,8 +23,8 @@ LOOK_SECONDS = 5.0
 async def answer_within(
     future: asyncio.Future[T], seconds: float | None, *, waits_for_person: Callable[[], bool]
 ) -> T:
-    """What an agent answers. Raises `TimeoutError` after so many seconds in which nobody was asked; None
-    means no bound. Whoever stops waiting takes the future with it.
+    """Wait for an agent's answer. Raises `TimeoutError` after this many seconds without a question to a
+    person; None means no limit. A cancelled caller cancels the future too.
     """
     if seconds is None:
         return await future

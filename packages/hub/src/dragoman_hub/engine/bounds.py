@@ -1,4 +1,4 @@
-"""How many bytes may be on their way between the parts of a hub, and who is counted for them.
+"""Limits of the bytes in transit between the parts of a hub, and who they are counted for.
 
 Each kind of traffic has a budget for the whole hub, with a share for each agent and below it one for each
 session; clients have shares of their own. The table in docs/hub.md says what happens at each bound.
@@ -28,7 +28,7 @@ PIPE_BYTES = 64 * 1024
 
 
 class TrafficLimits(NamedTuple):
-    """Of one kind of traffic."""
+    """The limits of one kind of traffic."""
 
     session: int
     agent: int
@@ -63,12 +63,12 @@ CLIENT = (32 * MIB, 128 * MIB)
 
 
 def size_of_request(params: bytes | Raw) -> int:
-    """What a request is charged while it has no answer."""
+    """The bytes that a request counts while it has no answer."""
     return REQUEST_BYTES + memoryview(params).nbytes
 
 
 class SessionBounds:
-    """The shares of one session, which has them while something is counted. They are closed with it."""
+    """The budgets of one session, which exist while bytes are counted. They are closed with it."""
 
     __slots__ = ("_is_closed", "answers", "entries", "lent", "prompts", "requests")
 
@@ -105,7 +105,7 @@ class SessionBounds:
 
 
 class AgentBounds:
-    """The shares of one agent: the sum over its sessions."""
+    """The budgets of one agent: the sum over its sessions."""
 
     __slots__ = ("answers", "entries", "lent", "prompts", "requests")
 
@@ -118,7 +118,7 @@ class AgentBounds:
 
 
 class HubBounds:
-    """What everybody together may hold."""
+    """The total budgets of a hub."""
 
     def __init__(self) -> None:
         self.entries = ByteBudget(UNSTORED.all)

@@ -1,4 +1,4 @@
-"""Reads what a session has come to, and writes checkpoints into the streams of journals that are far away.
+"""Reads the state of a session from its stream, and writes checkpoints into streams of remote journals.
 
 A checkpoint is made by reading the stream, like any other opening, and not from what the hub has in memory: a
 wrong one would be a wrong session for ever. Without one, everything is read.
@@ -30,7 +30,7 @@ SPANS = (2 * EVERY, 60 * EVERY)
 
 
 class SessionReading(NamedTuple):
-    """What was read of a session."""
+    """The state of a session as read from its stream."""
 
     state: SessionState
     calls: ToolCalls
@@ -42,7 +42,7 @@ class SessionReading(NamedTuple):
 
 
 async def read_session(journal: Journal, session_id: str, end: int) -> SessionReading:
-    """What the stream says to its end. A checkpoint is looked for before entry `end`."""
+    """Read the state from the whole stream. A checkpoint is looked for before entry `end`."""
     for span in SPANS:
         if span < end:
             reading = await read_from_checkpoint(journal, session_id, end - span)
@@ -52,7 +52,7 @@ async def read_session(journal: Journal, session_id: str, end: int) -> SessionRe
 
 
 async def read_on(journal: Journal, reading: SessionReading) -> SessionReading:
-    """The same, with what was stored since then."""
+    """The same, with the entries stored since then."""
     state, message_frame = reading.state, reading.message_frame
     async for page in journal.replay(state.id, after=state.last):
         state = fold(state, page)
@@ -61,7 +61,7 @@ async def read_on(journal: Journal, reading: SessionReading) -> SessionReading:
 
 
 async def read_from_checkpoint(journal: Journal, session_id: str, begin: int) -> SessionReading | None:
-    """The same, if there is a checkpoint behind the entry `begin`."""
+    """The same, if there is a checkpoint after the entry `begin`."""
     entries: list[StoredEntry] = []
     latest: Checkpoint | None = None
     async for page in journal.replay(session_id, after=begin):
@@ -96,7 +96,7 @@ def is_due(session: LiveSession) -> bool:
 
 
 async def take_checkpoint(hub: EngineHub, session: LiveSession) -> None:
-    """If it is known how the stream stands, and the session is still ours when it is."""
+    """Store a checkpoint, if the stream's end is known and the session is still ours."""
     before, session.checkpoint_at = session.checkpoint_at, session.log.last
     try:
         recent = await read_from_checkpoint(hub.journal, session.stream, before) if before else None

@@ -1,4 +1,4 @@
-"""Child sessions: an agent works in a session of its own making, for a session that a client has made.
+"""Child sessions: an agent works in a session that it made itself, for a session of a client.
 
 An agent announces a child with a `subagent_update` of the parent. The child becomes a session with a stream
 of its own. Its requests are judged and answered like those of any session, in the parent's folders; only the
@@ -70,7 +70,9 @@ async def _with_retries(session_id: str, read: Callable[[], Awaitable[T]]) -> T:
 
 
 class ChildSessions:
-    """Of one hub: makes children, lets clients follow them, and ends them with their parents."""
+    """The child sessions of one hub: makes them, lets clients follow them, and ends them with their
+    parents.
+    """
 
     def __init__(self, hub: EngineHub) -> None:
         self._hub = hub

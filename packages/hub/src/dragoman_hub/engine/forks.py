@@ -1,4 +1,4 @@
-"""A session that begins where another one stands, or stood: its past is copied, its agent asked to fork."""
+"""Forks a session at its end or at an earlier turn: copies its history, and asks its agent to fork."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ BATCH = 1000
 async def fork(
     hub: EngineHub, source: LiveSession, params: dict[str, Raw], before: object, *, key: str = ""
 ) -> LiveSession:
-    """`before` is a cursor: what came from there on is left out. The fork works in the folders that `params`
-    name, as its agent is told; without any, in those of its source.
+    """Fork a session. `before` is a cursor: later entries are left out. The fork works in the folders of
+    `params`, or in those of its source, and its agent is told.
     """
     folders = _folders(source, params)
     end = source.log.last

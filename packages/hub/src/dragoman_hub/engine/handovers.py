@@ -1,4 +1,4 @@
-"""A session of one agent that goes on with another one: a new session in the same folders, with a brief.
+"""Hands a session over to another agent: a new session in the same folders, with a summary.
 
 The new session's first entry names the session that it goes on from, so that whoever finds the new one by
 its key finds all of it. The session that it goes on from gets a note as well; a hub that died before that
@@ -28,7 +28,7 @@ PROMPT_KEY = "handover"
 async def hand_to_agent(
     hub: EngineHub, source: LiveSession, *, agent: str, by: str, key: str = ""
 ) -> tuple[LiveSession, bool]:
-    """The session in which the other agent goes on, and whether it is new: a key makes one session."""
+    """The session in which the other agent continues, and whether it is new: a key makes one session."""
     session, is_new = await made_once(hub, key, partial(_make, hub, source, agent=agent, key=key))
     session = await hub.session(session.id)  # its agent may have died, and it been forgotten since
     if session.state.source != source.stream:
@@ -67,7 +67,7 @@ async def _make(hub: EngineHub, source: LiveSession, *, agent: str, key: str) ->
 
 
 async def losses(hub: EngineHub, session: LiveSession, source: LiveSession) -> list[str]:
-    """What the other agent does not get, in words for people."""
+    """What the other agent does not get, as text for people."""
     lost = list((await hub.reminders.brief(session.state)).lost)
     if missing := set(source.state.folders) - set(session.state.folders):
         lost.append(
@@ -79,7 +79,7 @@ async def losses(hub: EngineHub, session: LiveSession, source: LiveSession) -> l
 
 
 def first_prompt(session: LiveSession, text: str, *, by: str, lends: Sequence[str]) -> IncomingPrompt:
-    """The prompt with which the other agent begins at once."""
+    """The first prompt for the other agent."""
     params = {"sessionId": session.id, "prompt": [{"type": "text", "text": text}]}
     return IncomingPrompt(
         params={name: Raw(encode_json(value)) for name, value in params.items()},

@@ -1,4 +1,4 @@
-"""Prompts whose key is looked up in the journal before they are accepted.
+"""Prompts that wait until their idempotency key has been looked up in the journal.
 
 A session has in mind the keys of its open prompts and its last answers; a session that has had no more than
 those needs no lookup. The journal knows every key that a session ever had, so a prompt that comes again after
@@ -70,7 +70,7 @@ class PromptSession(Protocol):
 
 
 class KeyLookups:
-    """Those of one session."""
+    """The waiting prompts of one session."""
 
     __slots__ = ("_empty_event", "_journal", "_owner", "_prompts", "_session")
 
@@ -167,7 +167,7 @@ def check_owner(owner: str, grant: Grant) -> None:
 
 
 def prompt_refusal(verdict: Verdict) -> ErrorAnswer | None:
-    """What a client hears whose prompt was not accepted; None if it was, or is known already."""
+    """The error for a client whose prompt was not accepted; None if it was, or is known already."""
     match verdict:
         case "closing":
             return invalid_request("the session is being closed; load it again before the next prompt")

@@ -1,4 +1,4 @@
-"""How a session comes to be open at this hub, and how it goes to another one.
+"""How a session is opened at this hub, and how it moves to another one.
 
 A session is made by an agent for a client, taken over from an agent that alone knew it, or opened from its
 stream. One that was somebody else's is read to its end, and one entry written behind it: what its owner
@@ -58,7 +58,7 @@ Made: TypeAlias = asyncio.Future[tuple[LiveSession, bool]]
 
 
 async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
-    """Raises `Elsewhere` for one that another node has."""
+    """Open a session. Raises `Elsewhere` if another node owns it."""
     info = None if not is_name(session_id) else await hub.journal.info(session_id)
     if info is None or info.last == 0:
         raise session_not_found(session_id[:200])
@@ -190,7 +190,7 @@ async def hand_over(hub: EngineHub, session: LiveSession) -> None:
 
 
 async def lose(hub: EngineHub, session: LiveSession) -> None:
-    """It is not ours any more: nothing is said or written about it from here on."""
+    """Stop using a session that another node owns: nothing more is sent or written about it."""
     if hub.sessions.get(session.id) is not session:
         return
     del hub.sessions[session.id]
@@ -303,7 +303,7 @@ async def make(
 async def made_once(
     hub: EngineHub, key: str, make: Callable[[], Awaitable[LiveSession]]
 ) -> tuple[LiveSession, bool]:
-    """The session that was made under this key, or a new one; whether it is new.
+    """The session that was created under this key, or a new one; whether it is new.
 
     It is made to the end though its client leaves meanwhile. Whoever sends the same key before that waits for
     the same session.

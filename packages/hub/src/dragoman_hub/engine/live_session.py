@@ -1,5 +1,5 @@
-"""A session that is open at this hub: runs its machine, stores what the machine writes, does what it wants
-done.
+"""A session that is open at this hub: runs its state machine, stores the entries that the machine writes, and
+carries out its actions.
 
 What the session has come to is one value, `state`, which `dispatch` replaces by what `step` makes of it.
 Whatever else is held here is lost by a crash without harm: the process that knows the session, the clients
@@ -69,7 +69,9 @@ CALM = frozenset({"idle", "failed"})
 
 
 class LiveSession:
-    """Made by the hub when it is new, or when somebody asks for it. There may be thousands that are idle."""
+    """An open session. The hub makes it for a new session, or when a client opens one. Thousands may be
+    idle.
+    """
 
     __slots__ = (
         *("hub", "id", "stream", "followers", "process", "log", "lease", "checkpoint_at", "listed_state"),

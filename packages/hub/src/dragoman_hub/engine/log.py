@@ -1,4 +1,4 @@
-"""Append, then act: what happens in a session is stored first, and has its effect afterwards, in order.
+"""Append, then act: every event of a session is stored first and takes effect afterwards, in order.
 
 `add` never waits. Entries that gather while a commit lasts are stored together with the next one. Entries
 that were added together are stored together. If the journal refuses, nothing has an effect, the entries
@@ -152,7 +152,7 @@ class OpenRun(FrameRun):
 
 
 class Backlog:
-    """What waits for the journal. A log has none while its session is idle, as nearly all sessions are."""
+    """The entries that wait for the journal. An idle session, as nearly all are, has none."""
 
     __slots__ = (
         *(
@@ -215,7 +215,7 @@ class Backlog:
 
 
 class EntryLog:
-    """One session's end of its stream. Nobody else writes to it."""
+    """The writer of one session's stream. Nothing else writes to it."""
 
     __slots__ = ("_backlog", "_is_closed", "_journal", "_ownership", "_round", "_session", "last", "state")
 

@@ -1,4 +1,4 @@
-"""How a hub behaves, as values that whoever runs it gives it and may replace while it runs."""
+"""Options of a hub, as values that its owner sets and may replace while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose a session is. A hub by itself has them all; nodes of a cluster have to claim them (see `cluster`)."""
+"""Which hub owns a session. A single hub owns all; nodes of a cluster have to claim them (see `cluster`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class SessionLease:
-    """That a session is ours. Each opening of it has its own, so that a late release frees nobody else's."""
+    """Proof that we own a session. Each opening has its own, so that a late release frees no later one."""
 
     __slots__ = ("is_taken_over", "life", "session")
 
@@ -20,7 +20,7 @@ class SessionLease:
 
 
 class Ownership(Protocol):
-    """Asked by the hub before it opens a session, and told when it has let go of it."""
+    """Claims a session before the hub opens it, and releases it afterwards."""
 
     @property
     def is_shared(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a session still has to act upon, as it was said.
+"""Entries that a session still has to act on, in their original form.
 
 The journal redacts what it stores. Requests of the agent, prompts that wait, and frames for an agent that
 outlives the hub are stored as pending: their originals are kept apart until they are settled. They are
@@ -39,7 +39,7 @@ REDACTED_ANSWER = (
 
 
 class PendingEntries:
-    """Of one session: drops originals in the background, those that gather meanwhile together."""
+    """The pending entries of one session: drops originals in the background, in batches."""
 
     __slots__ = ("_journal", "_on_idle", "_owner", "_settled_sequences", "_stream", "_task", "_to_agent")
 
@@ -135,6 +135,6 @@ _STORE_FAILURES: dict[type[JournalError], str] = {
 
 
 def unstored_error(error: JournalError) -> ErrorObject:
-    """What a client is told, without the names of files."""
+    """The error for a client when storing failed, without file names."""
     why = _STORE_FAILURES.get(type(error), "the journal refuses it")
     return error_object(INTERNAL_ERROR, f"Internal error: the session could not be stored ({why})")

@@ -1,4 +1,5 @@
-"""What sessions need of the rooms above the engine: processes, followers, approvals, and the hub itself.
+"""Interfaces that sessions need from other parts of the hub: processes, followers, approvals, and the hub
+itself.
 
 Agents, clients, judge and hub implement these protocols; the engine imports none of those rooms. `Session`
 stands for `LiveSession`, which uses this module and therefore cannot be imported here.
@@ -46,7 +47,7 @@ SessionIn = TypeVar("SessionIn", contravariant=True)
 
 
 class Position(NamedTuple):
-    """How far a client has been told: all entries up to `sequence`, and `part` messages of the next."""
+    """A client's position in a stream: all entries up to `sequence`, and `part` messages of the next."""
 
     sequence: int
     part: int = 0
@@ -56,7 +57,7 @@ class Position(NamedTuple):
 
 
 def read_cursor(text: str) -> Position | None:
-    """A cursor that a client brings back; None if it never was one."""
+    """Read a cursor that a client sends; None if it is not valid."""
     whole, _, part = text.partition(".")
     if not (text or "0").replace(".", "", 1).isdigit() or len(text) > 30 or not text.isascii():
         return None
@@ -251,7 +252,7 @@ class AttemptsPort(Protocol[SessionIn]):
 
 
 class JudgePort(Protocol[SessionIn]):
-    """The decisions about what agents do (`judge.hub_judge.HubJudge`)."""
+    """Decides on agents' acts (`judge.hub_judge.HubJudge`)."""
 
     def answer(
         self, session: SessionIn, request: OpenRequest, *, by: str, result: Raw | None
@@ -300,7 +301,7 @@ class ChildrenPort(Protocol[Session]):
 
 
 class ChangesPort(Protocol):
-    """What turns change on disk (`lending.turn_changes.TurnChanges`)."""
+    """Finds the file changes of turns (`lending.turn_changes.TurnChanges`)."""
 
     async def begin(
         self, session_id: str, key: str, folders: Sequence[str], *, agent: str = ..., params: bytes = ...

@@ -1,4 +1,4 @@
-"""After a crash: the hub takes up what the one before it was in the middle of."""
+"""Recovers after a crash: the hub continues the unfinished work of the process before it."""
 
 from __future__ import annotations
 
@@ -39,9 +39,8 @@ TRIES = 30
 
 
 async def recover(hub: EngineHub) -> None:
-    """Find the agents that lived on, then the sessions that were in the middle of something; only then is
-    anybody listened to. An agent is not listened to before its sessions are open: nobody would know what its
-    answers are for.
+    """Reconnect to surviving agents, then restore sessions with unfinished work; only then are messages
+    read. An agent's messages are read after its sessions are open, so that its answers can be matched.
     """
     processes = await hub.pool.adopt_all()
     ours = hub.ownership.left_behind()
@@ -110,7 +109,7 @@ async def _open(hub: EngineHub, stream: str) -> bool:
 
 
 class UnfinishedWork(NamedTuple):
-    """What is needed to go on with a session where the hub before stopped."""
+    """Everything needed to continue a session where the hub before stopped."""
 
     frames: Sequence[tuple[int, bytes]]
     """What was stored for the agent's process and perhaps did not reach it, with the entries' numbers."""
@@ -125,7 +124,7 @@ class UnfinishedWork(NamedTuple):
 async def read_unfinished(
     hub: EngineHub, state: SessionState, process: SessionProcess | None
 ) -> UnfinishedWork:
-    """Everything that has to be read and waited for. Nothing is changed: whoever fails here can ask again."""
+    """Read everything that recovery needs. Nothing is changed, so that a failed caller can try again."""
     is_orphaned = bool(state.parent and state.requests) and await hub.children.is_orphaned(state)
     frames: list[tuple[int, bytes]] = []
     has_lost_prompt = False

@@ -1,4 +1,4 @@
-"""What an agent is told of a session that it does not know: a brief, in front of the next prompt.
+"""Tells an agent about a session that it does not know: a summary before the next prompt.
 
 It does not know the session because it has lost its memory of it, or because the session was handed over to
 it by another agent. The brief is made from the journal, of the session and of those that it goes on from.
@@ -48,7 +48,7 @@ def with_note(params: bytes, note: str) -> bytes:
 
 
 class Reminders:
-    """Of all sessions of a hub; read from the journal again when one is lost."""
+    """The reminders of all sessions of a hub; a lost one is read from the journal again."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal

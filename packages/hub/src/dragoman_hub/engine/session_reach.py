@@ -1,4 +1,4 @@
-"""Which sessions a token reaches: those of its agents, all of whose folders lie in its roots.
+"""Which sessions a token may use: those of its agents whose folders all lie in its roots.
 
 A session has a working folder and perhaps others, and its agent works in all of them. One folder outside is
 enough to keep a token with roots from it: from its list, its words, its questions and its turns. Folders have
@@ -18,7 +18,7 @@ from dragoman_local.journal import Journal, StreamInfo
 
 
 class SessionHolder(Protocol):
-    """The hub, as far as it is asked here."""
+    """The parts of the hub that are used here."""
 
     @property
     def journal(self) -> Journal: ...
@@ -27,7 +27,7 @@ class SessionHolder(Protocol):
 
 
 def reaches(grant: Grant, state: SessionState) -> bool:
-    """Whether an open session is for the token, by what was seen of its folders last."""
+    """Whether a token may use an open session, by its folders when they were last resolved."""
     return grant.may_use(state.agent) and all(map(grant.may_open, state.places))
 
 

@@ -1,1 +1,1 @@
-"""Who may do what: one table of methods, tokens and their scopes, rates."""
+"""Authorisation: the table of methods, tokens and their scopes, and rate limits."""

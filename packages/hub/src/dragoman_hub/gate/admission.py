@@ -1,4 +1,4 @@
-"""Who may come in: a token, a host that we are, an origin that we trust.
+"""Authorises requests: checks the token, the host name and the origin.
 
 A page of somebody else's, opened in a browser on this machine, can reach every port of it. It cannot choose
 the `Host` and `Origin` headers that its browser sends, and it does not know our token; each of the three is
@@ -38,7 +38,7 @@ TICKETS = 1000
 
 
 class AdmissionRefusal(Struct, frozen=True):
-    """Why somebody may not come in; what they are told says no more than its status."""
+    """The reason why a request is refused; the sender only learns its status."""
 
     status: int
     why: str
@@ -56,7 +56,7 @@ class AdmissionRefusal(Struct, frozen=True):
 
 
 class Grant(Struct, frozen=True):
-    """What a token is good for."""
+    """The permissions of a token."""
 
     name: str
     scopes: frozenset[Scope] = ALL
@@ -108,7 +108,7 @@ def is_below(path: str, root: str) -> bool:
 
 
 def new_token() -> str:
-    """256 bits that nobody guesses."""
+    """A new token of 256 random bits."""
     return secrets.token_urlsafe(32)
 
 
@@ -118,7 +118,7 @@ def hash_token(token: str) -> str:
 
 
 class Admission:
-    """Decides about one request at a time. `hosts` are the names that we go by, with their ports."""
+    """Checks one request at a time. `hosts` are our host names, with their ports."""
 
     def __init__(
         self,

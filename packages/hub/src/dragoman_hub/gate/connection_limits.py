@@ -1,4 +1,4 @@
-"""Connections on which no good token was shown yet: bounded in number, for all peers and for each address.
+"""Limits the connections that have not shown a valid token yet: in total, and for each address.
 
 When a bound is reached, a connection is closed to make room: the oldest one of the address that holds too
 many, or the oldest one of the address that holds the most. Admitted connections are never closed for it. An
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 
 class ConnectionLimits(Struct, frozen=True, kw_only=True):
-    """What a peer may cost before it is admitted, and how long a request head may take from anybody."""
+    """Limits for connections without a valid token, and the time limit of a request head."""
 
     head: float = 10.0
     """Seconds from the accept, or from the last answer, to a whole request head. TLS is part of it."""
@@ -34,7 +34,7 @@ class Abortable(Protocol):
 
 
 class UnadmittedConnections:
-    """All unadmitted connections of one listener, oldest first."""
+    """All connections of one listener without a valid token, oldest first."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits

@@ -1,4 +1,4 @@
-"""Tokens of a running hub: changes of their file are noticed, and who lost theirs is told about.
+"""The tokens of a running hub: notices changes of their file, and reports tokens that were removed.
 
     live = LiveGrants(store, admission, on_revoked=end_connections_of)
     live.refresh()                    # at the start, and on SIGHUP
@@ -27,12 +27,12 @@ EVERY = 1.0
 
 
 def grants_of(tokens: Iterable[Token], now: float) -> dict[str, Grant]:
-    """What is good at this moment, by hash: what an `Admission` takes."""
+    """The currently valid grants, by hash, for an `Admission`."""
     return {digest: grant for token in tokens for digest, grant in token.grants(now).items()}
 
 
 class LiveGrants:
-    """Keeps an `Admission` at what the file says. Starts nothing by itself."""
+    """Keeps an `Admission` up to date with the file. Starts nothing by itself."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The file of tokens: hashes and what each is good for, beside the journal, for its owner's eyes.
+"""The file of tokens beside the journal: their hashes and scopes, readable only by its owner.
 
 Every change is made under a lock and replaces the file as a whole, so that a reader sees the old one or the
 new one. A token itself is never in it: it is shown when it is made, and then nobody knows it but its holder.
@@ -48,7 +48,7 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
 class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One token, as far as it is stored. Times are seconds since 1970."""
+    """The stored part of a token. Times are seconds since 1970."""
 
     name: str
     hash: str
@@ -104,7 +104,7 @@ class _TokenFile(Struct, frozen=True):
 
 
 class TokenStore:
-    """The tokens of one file; nothing is made before the first one is added."""
+    """The tokens of one file, which is created with the first token."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.path = path

@@ -54,7 +54,7 @@ REASONS: dict[PairingState, str] = {
 
 
 class Pairing(Struct, kw_only=True):
-    """One pairing and what became of it."""
+    """One pairing and its result."""
 
     id: str
     digest: str
@@ -72,7 +72,7 @@ class Pairing(Struct, kw_only=True):
 
 
 class DeviceToken(Struct, frozen=True, kw_only=True):
-    """What a device gets for its code."""
+    """The token that a device gets for its code."""
 
     token: str
     name: str
@@ -80,7 +80,7 @@ class DeviceToken(Struct, frozen=True, kw_only=True):
 
 
 class Pairings:
-    """All pairings of one hub. `on_added` makes a token good at once that was just stored."""
+    """All pairings of one hub. `on_added` activates a token that was just stored."""
 
     def __init__(
         self,

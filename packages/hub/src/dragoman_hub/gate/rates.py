@@ -1,4 +1,4 @@
-"""How often somebody may do something: buckets that fill with time and are emptied by use.
+"""Rate limits: token buckets that fill with time and are emptied by use.
 
 Pure: the clock is given. A bucket holds as many drops as its rate counts, so that a burst of that size is
 fine. The number of buckets is bounded; the one that was not used for longest is forgotten first.
@@ -69,7 +69,7 @@ class Buckets:
 
 
 def network_of(address: str) -> str:
-    """What counts as one address: a holder of IPv6 has at least 2^64 of them."""
+    """The network that counts as one address: a holder of IPv6 has at least 2^64 of them."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

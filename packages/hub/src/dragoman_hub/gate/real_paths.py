@@ -1,4 +1,4 @@
-"""Where paths really lead, links resolved. A disk may hang, so the event loop never waits for one.
+"""Resolves the links in paths. A disk may hang, so the event loop never waits for it.
 
 Threads look, and what they find is good for seconds, because links change. Whoever decides about a request
 calls `look` first. Whoever only shows something hears what was found last, and by asking starts the next
@@ -31,7 +31,7 @@ THREADS = 16
 
 
 class RealPaths:
-    """For one process: a path leads to the same place for all who ask."""
+    """The resolved paths of one process, shared by all callers."""
 
     def __init__(
         self, *, clock: Callable[[], float] = time.monotonic, patience: float = LOOK_SECONDS

@@ -1,4 +1,4 @@
-"""Who may ask the hub for what: one table of all that a client may say, checked before anything is done.
+"""The table of methods that a client may call, and who may call each. It is checked before anything happens.
 
 A row names the scope that a token needs, the parameters that name places on the hub's machine, and what the
 method does. Every request and notification of every client passes `check`, whatever its transport and its
@@ -37,7 +37,7 @@ Place: TypeAlias = Literal["folder", "folders", "servers", "blocks", "anything"]
 
 
 class GateRow(Struct, frozen=True, kw_only=True):
-    """What one method needs and does."""
+    """The required scope and the effect of one method."""
 
     scopes: tuple[Scope, ...]
     """Any of these is enough; none: nothing is needed but to have come in. `prompt` and `admin` include
@@ -190,7 +190,7 @@ class PassedParams(dict[str, Raw]):
 def check(
     grant: Grant, method: str, params: Mapping[str, Raw], *, agent: str = "", is_request: bool = True
 ) -> PassedParams:
-    """Let a token's request or notification pass, or raise the answer that says why not.
+    """Check a token's request or notification; raise the error to answer with if it is refused.
 
     `agent` is the one that the client means unless the request names another.
     """
@@ -275,7 +275,7 @@ def agent_in(params: Mapping[str, Raw]) -> str:
 
 
 def places_in(row: GateRow, params: Mapping[str, Raw]) -> Iterator[str]:
-    """Every path that a request names. Raises the answer to one that is of the wrong kind."""
+    """All paths in a request. Raises an error for a path of the wrong type."""
     for name, kind in row.places:
         if kind == "anything":
             yield from _anything({key: value_of(raw) for key, raw in params.items() if key != "_meta"})

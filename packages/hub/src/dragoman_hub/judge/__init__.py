@@ -1,1 +1,1 @@
-"""What an agent may do: policy, remembered grants, people, the audit log."""
+"""Permissions in the hub: policy, remembered answers, people, the audit log."""

@@ -1,5 +1,5 @@
-"""Lines of the audit log about what is no act of an agent: changes of modes, and people who were refused; and
-denials that the conversation tells of.
+"""Entries of the audit log that are not acts of an agent: changes of modes, people who were refused, and
+denials in the conversation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REFUSALS: Final = Rate(20, 60.0)
 
 
 class DenialLog(AuditLog):
-    """Also tells what was denied for want of a rule: such a line has the command that would allow it."""
+    """Logs denials, and tells users when a rule is missing: the line has the command that would allow it."""
 
     def __init__(self, path: str, tell: Callable[[AuditEntry], None]) -> None:
         super().__init__(path)

@@ -1,4 +1,4 @@
-"""What agents ask, and who answers: people, a policy, a client that lends its files, or the hub itself.
+"""Answers agents' requests: by people, by a policy, by a client that lends its files, or by the hub itself.
 
 Permissions and questions are judged, one after the other in each session, and nobody knows of them before.
 What no rule answers goes to every client that may answer; the first answer counts, whoever gives it. Files
@@ -54,7 +54,7 @@ MOST_DENIALS = 1000
 
 
 class ApprovalBroker:
-    """Sits between agents that ask and everybody who might answer."""
+    """Connects agents' requests with the people and policies that can answer them."""
 
     def __init__(self, hub: ClientHub) -> None:
         self._hub = hub

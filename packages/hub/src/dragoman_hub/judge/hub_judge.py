@@ -1,4 +1,4 @@
-"""What an agent may do through the hub: decided by the judge that `run` and `chat` use (docs/policy.md).
+"""Decides what an agent may do through the hub, with the judge of `run` and `chat` (docs/policy.md).
 
 An agent's request for permission is answered by a rule, or opened for people; either is in the audit log
 before anybody hears of it, and so is what people answer. What an agent wants of lent files and terminals is
@@ -94,7 +94,7 @@ class OpenQuestion(Struct, kw_only=True):
 
 
 class LentQuestion(NamedTuple):
-    """What was judged of something that a client lends, and where it is answered."""
+    """The judged use of a client's files or terminals, and the client that answers it."""
 
     desk: PermissionService
     question: JudgedQuestion

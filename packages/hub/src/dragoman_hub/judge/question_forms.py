@@ -1,4 +1,4 @@
-"""A question of an agent as it stands on the wire: whether it can be asked, and what it is answered with.
+"""The wire form of an agent's question: whether the hub can ask it, and how to answer it.
 
 Pure. Nothing here decides anything.
 """
@@ -38,7 +38,7 @@ def with_call(params: Raw, call: v1.ToolCallUpdate, own: v1.PermissionOption | N
 
 
 def call_id_of(request: OpenRequest) -> str | None:
-    """The call that an agent asks permission for."""
+    """The id of the tool call in a permission request."""
     call = object_of(object_of(request.params).get("toolCall")) if request.method == PERMISSION else {}
     name = value_of(call.get("toolCallId"))
     return name if isinstance(name, str) else None
@@ -52,7 +52,7 @@ def about_of(request: OpenRequest) -> int:
 
 
 def check_question(request: OpenRequest) -> None:
-    """Raise `ErrorAnswer` for a question that no client could read, and so nobody would ever answer."""
+    """Raise `ErrorAnswer` for a question that no client could read or answer."""
     entry = METHODS.get(request.method, kind="request", receiver="client")
     if entry is None:
         return
@@ -80,7 +80,7 @@ def _each_once(pairs: list[tuple[str, object]]) -> None:
 
 
 def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
-    """How a request is answered that nobody answers."""
+    """The answer to a request that nobody answers."""
     if request.method != PERMISSION:
         return encode_json({"action": "cancel" if cancel else "decline"})
     if not cancel:

@@ -1,4 +1,4 @@
-"""What the reviewer's rules find in something that an agent asks permission for, beside the request.
+"""Adds to a permission request the risks that the reviewer's rules find in it.
 
 A command, or a small text, is looked at before anybody is told of the request. A change is looked at while
 people already see the request, and what was found is stored and told behind it. What cannot be judged is

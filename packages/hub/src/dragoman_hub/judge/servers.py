@@ -1,4 +1,4 @@
-"""MCP servers that clients name: programs and addresses that an agent will use, unasked.
+"""MCP servers that clients name: programs and addresses that an agent will use without asking.
 
 They are judged before the agent hears of them, by the rules that are about such servers; what no rule names
 is the client's own act and allowed. Where a rule asks, people are asked in the session. A session that is yet
@@ -75,7 +75,7 @@ def _policy(judge: HubJudge, cwd: str) -> Policy:
 
 
 class ServerAsker:
-    """An `Asker`: whoever follows the session, or sees one that was made for the question."""
+    """An `Asker` that asks the clients of the session, or of a session made for the question."""
 
     def __init__(self, hub: EngineHub, judge: HubJudge, session: LiveSession | None) -> None:
         self._hub = hub

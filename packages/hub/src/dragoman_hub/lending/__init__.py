@@ -1,1 +1,1 @@
-"""Files and terminals of the hub's own, and what turns change on disk."""
+"""The hub's own files and terminals for agents, and the file changes of turns."""

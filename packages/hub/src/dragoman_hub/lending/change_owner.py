@@ -1,4 +1,4 @@
-"""Whose a change is that was found after a turn, and how it is told."""
+"""Finds who made a file change that was found after a turn, and how to report it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 async def attribute(
     turn: FolderTurn, files: Sequence[FileChange]
 ) -> tuple[list[FileChange], list[tuple[FileChange, str]]]:
-    """Changes that are the turn's own, and the others with whose they are."""
+    """Separate a turn's own changes from others, and name the others' owners."""
     if not files or turn.stay is None or turn.stay.was_alone:
         return list(files), []
     return await asyncio.to_thread(_tell_apart, turn.named, turn.stay.others(), files)

@@ -1,4 +1,4 @@
-"""The folder of a session on another machine or in a container, looked at by whoever lends files there.
+"""A session's folder on another machine or in a container, whose snapshots are taken over there.
 
 That side keeps one look for each session and tells what is different since (`workspace.remote_changes`);
 what it told at the end of a turn is kept here. So the two stand around a turn as two snapshots of a folder of
@@ -16,7 +16,7 @@ from dragoman_local.workspace.snapshots import FileChange
 
 
 class FarSide(Struct, frozen=True, kw_only=True):
-    """Where the folders of a session are, and how that side is asked about them."""
+    """The remote location of a session's folders, and how to send requests about them."""
 
     place: str
     """As the configuration has it: `ssh:HOST`, `docker:NAME`."""
@@ -40,7 +40,7 @@ class FarChanges:
 
 
 class FarLook:
-    """One look, or, if it was retaken, what was different then. Nothing of it is on this machine's disk."""
+    """One snapshot, or, if it was retaken, its differences. Nothing of it is on this machine's disk."""
 
     growth = 0
     is_closed = False

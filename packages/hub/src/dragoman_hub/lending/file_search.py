@@ -1,4 +1,4 @@
-"""Completion of paths on the hub's machine: files of a session by a fuzzy pattern, folders by how they begin.
+"""Completes paths on the hub's machine: files of a session by fuzzy search, folders by their prefix.
 
 Only folders that the token may open are named. Both functions read the disk: call them in a thread.
 """

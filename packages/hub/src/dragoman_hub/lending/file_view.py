@@ -1,4 +1,4 @@
-"""One file of a session, for a person who looks at it: confined to the session's folders, bounded, read only.
+"""Shows one file of a session to a user: read-only, limited in size, and only from the session's folders.
 
 The path is resolved with descriptors from the session's folders, so that neither `..` nor a link leads out of
 them. A file that is larger than `MOST_BYTES` is shown in a window around the line that is wanted. What looks

@@ -1,4 +1,4 @@
-"""Puts the files of a session back to how they were before one of its turns, and forth again.
+"""Restores the files of a session to their state before a turn, and undoes that.
 
 The turn is named by the key of its prompt. What is shown first is what is done, or nothing is: an identity
 names the plan. Files that a person changed since, or nobody knows who, stay unless they are named. While
@@ -27,7 +27,7 @@ Places = Sequence[tuple[str, int]]
 
 
 class RewindDone(Struct, frozen=True, kw_only=True):
-    """What was put back."""
+    """The files that were restored."""
 
     turn: int
     """The turn before which the files are now; 0 if a rewind was undone."""
@@ -36,7 +36,7 @@ class RewindDone(Struct, frozen=True, kw_only=True):
 
 
 class FolderRewind:
-    """The way back in the folders of one hub."""
+    """Restores files in the folders of one hub."""
 
     def __init__(self, changes: TurnChanges) -> None:
         self._changes = changes

@@ -1,4 +1,4 @@
-"""One turn of one session, as far as files go: its folder before and after it, and what its agent named.
+"""The files of one turn: its folder before and after, and the files that its agent named.
 
 Whoever attributes a change to a turn asks which files its agent named, and which files were named by the
 agents of the turns that ran at the same time (`turn_overlap`). Nothing here looks into a folder.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FolderChanges(Protocol):
-    """What is different between two looks at a folder."""
+    """The differences between two snapshots of a folder."""
 
     @property
     def files(self) -> Sequence[FileChange]: ...
@@ -52,7 +52,7 @@ class FolderLook(Protocol):
 
 
 class FolderTurn:
-    """One turn of one session: the folder around it, what its agent named, and whose turns ran meanwhile."""
+    """One turn of one session: its folder, the files that its agent named, and the turns at the same time."""
 
     def __init__(self, session_id: str, key: str, cwd: str, *, far_side: FarSide | None = None) -> None:
         self.session = session_id

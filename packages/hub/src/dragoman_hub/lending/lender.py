@@ -1,5 +1,5 @@
-"""Files and terminals for agents whose client has none: the hub's own, confined to the session's folders, and
-used only as far as a guard permits.
+"""Files and terminals for agents whose client has none: those of the hub, limited to the session's folders
+and to what a guard permits.
 
 Nothing is begun before there is room for its answer (`SessionBounds.answers`); the answer counts until the
 agent's pipe has taken it. While people are asked, no room is held.
@@ -54,7 +54,7 @@ READS = frozenset({"fs/read_text_file", "_dragoman/fs/read_range"})
 
 
 class LentWork:
-    """One request while the hub carries it out: what is held for it, and for its answer."""
+    """One request while the hub carries it out: the bytes held for it and for its answer."""
 
     def __init__(self, session: LiveSession, request: OpenRequest) -> None:
         self._session = session
@@ -118,7 +118,7 @@ def _size_of_file(params: Raw) -> int:
 
 
 class HubLender:
-    """What the hub lends, session by session."""
+    """The hub's own files and terminals, for each session."""
 
     def __init__(self, *, guard: Guard, terminals: TerminalSettings = DEFAULT_TERMINALS) -> None:
         self._guard = guard

@@ -1,4 +1,4 @@
-"""The files that the agent of a turn names: in a diff, as the location of an edit, or by writing to them."""
+"""The files that an agent names in a turn: in a diff, as the location of an edit, or by writing to them."""
 
 from __future__ import annotations
 

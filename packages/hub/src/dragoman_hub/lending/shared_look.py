@@ -1,4 +1,4 @@
-"""A look at a folder that several turns wait for, and the pause after one that took too long."""
+"""A snapshot of a folder that several turns share, and the pause after a slow one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_PAUSE = 3600.0
 
 
 class LookFailed(DragomanError):
-    """Nothing is known about a folder now, and why."""
+    """No snapshot of a folder could be taken, with the reason."""
 
 
 class LookPause:
@@ -30,7 +30,7 @@ class LookPause:
 
 
 class SharedLook:
-    """One look at a folder, for all turns that asked for it before it began."""
+    """One snapshot of a folder, for all turns that requested it before it began."""
 
     def __init__(self, key: tuple[str, object], why: str = "") -> None:
         self.key = key

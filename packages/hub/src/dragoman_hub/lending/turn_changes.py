@@ -1,4 +1,4 @@
-"""What the last turn of each session changed on disk, and by whom.
+"""The files that the last turn of each session changed, and who changed them.
 
 A folder is looked at before a turn and after it; what differs was changed while the turn ran. A change is the
 session's own if no other turn ran in the same folder meanwhile, or if its agent named the file (a diff, the

@@ -1,4 +1,4 @@
-"""Which turns run, or ran, at the same time in nearby folders: in the same one, in one around it or below it.
+"""Finds turns that run at the same time in the same folder, or in one inside the other.
 
 A turn costs the same here however many others run: it is entered at its folders and at the folders around
 them, and meets nobody. Whom it met is found when somebody asks: those that are running at these folders, and

@@ -1,4 +1,4 @@
-"""Puts the turns of a hub into the store of trees, each between the looks before and after it.
+"""Records the turns of a hub in the store of snapshots, each with the snapshots before and after it.
 
 A store that cannot be used costs the memory of a turn, and not the turn.
 """

@@ -1,4 +1,4 @@
-"""Beyond one machine: the journal, the register and the bus on NATS JetStream.
+"""Storage for several machines: the journal, the register and the bus on NATS JetStream.
 
     async with open_nats("nats://one:4222,two:4222,three:4222/team?replicas=3") as store: ...
 

@@ -1,4 +1,5 @@
-"""Appends: in order within a stream, side by side among streams, each stored once or not at all.
+"""Appends entries: in order within a stream, in parallel for different streams, each stored exactly once or
+not at all.
 
 What is appended to a stream while a record of it is under way goes into one record after it (see `storing`).
 What cannot be found out within twenty seconds is an error, and may have been stored.

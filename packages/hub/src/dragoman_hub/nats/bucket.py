@@ -1,4 +1,4 @@
-"""A key-value bucket: values that are written only over the revision that their writer has seen.
+"""A key-value bucket whose writers must know the current revision.
 
 Every write carries an id. If its acknowledgement is lost it is sent again, and if that is refused because the
 key has moved, the value that is there is looked at: one with our id is our own, and the write succeeded.
@@ -21,7 +21,7 @@ EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 
 
 class RevisionMoved(KeyTaken):
-    """The key stands under another revision; `message` is what is there."""
+    """The key has another revision; `message` is its current value."""
 
     def __init__(self, key: str, message: StoredMessage | None) -> None:
         super().__init__(key)
@@ -29,7 +29,7 @@ class RevisionMoved(KeyTaken):
 
 
 class Bucket:
-    """Writes and true reads. What is read here comes from the leader."""
+    """Writes and consistent reads of a bucket. Reads come from the leader."""
 
     def __init__(self, jetstream: JetStream, bucket: str) -> None:
         self._jetstream = jetstream

@@ -1,4 +1,4 @@
-"""Follows a bucket: what every key holds now, and a word for every change.
+"""Follows a bucket: the current value of every key, and an event for every change.
 
 There is no consumer that could fall behind or be lost with its server. What is said on the bucket's
 subjects is a hint that something will have changed; what has changed is read from the stream, from where
@@ -31,7 +31,7 @@ BATCH, BATCH_BYTES = 1000, 2 * 1024 * 1024
 
 
 class BucketFollower:
-    """What a bucket holds. `on_change` is called for each key that it holds, and then for every change."""
+    """The contents of a bucket. `on_change` is called for each existing key, and then for every change."""
 
     def __init__(
         self, jetstream: JetStream, wire: NatsConnection, bucket: Bucket, on_change: OnValueChange

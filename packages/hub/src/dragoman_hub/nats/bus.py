@@ -1,4 +1,4 @@
-"""The bus on NATS: plain subjects below the prefix, without storage. What nobody hears is lost.
+"""The bus on NATS: plain subjects below the prefix, without storage. Messages without a subscriber are lost.
 
 `send` hands over to one task that writes in order; while there is no connection, and beyond a bound in bytes,
 what is sent is lost. Where an answer goes is a subject of the bus like any other.
@@ -19,7 +19,7 @@ QUEUED_BYTES = 16 * 1024 * 1024
 
 
 class NatsBus:
-    """`Bus` of one connection."""
+    """The `Bus` over one connection."""
 
     def __init__(self, wire: NatsConnection, layout: Layout) -> None:
         self._wire = wire

@@ -1,4 +1,4 @@
-"""What is known about streams: a bucket that decides, and a cache of it in memory that answers listings.
+"""The descriptions of streams: kept in a bucket, with a cache in memory that answers listings.
 
 What this process writes is in its cache at once; what others write comes a moment later. The last entry
 and the time of the last change of a stream are written with every description, and of running streams every

@@ -1,4 +1,4 @@
-"""The cache of all streams that a node has in memory, and the listings of it.
+"""A node's cache of all stream descriptions, in memory, and the listings from it.
 
 The order by the latest change is mended when somebody lists: streams change more often than anybody looks. A
 stream costs less than a kilobyte here, and a listing looks at no more streams than it must.

@@ -1,4 +1,4 @@
-"""A connection to NATS: who we are, when it is up, and why a server refuses us.
+"""A connection to NATS: our login, whether it is up, and why a server refuses us.
 
 nats-py would go on without TLS where the server has none, keeps trying for ever where a login is refused, and
 swallows a cancellation while it writes. So TLS is checked before anything secret is sent, a refusal ends the
@@ -40,7 +40,7 @@ class NatsRefused(JournalError):
 
 
 class NatsClient:
-    """A connection. `on_lost`, `on_back` and `on_over` are called when it comes and goes."""
+    """A connection. `on_lost`, `on_back` and `on_over` are called when it is lost, restored and closed."""
 
     def __init__(self, library: NatsLibrary) -> None:
         self.library = library

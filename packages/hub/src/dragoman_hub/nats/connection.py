@@ -1,5 +1,5 @@
-"""The connection to the servers: requests with one answer or many, subscriptions, and a life after every
-loss.
+"""The connection to the NATS servers: requests with one answer or many, subscriptions, and recovery after
+every loss.
 
 The client library reconnects by itself; where it gives up, a new one is made, and what was listened to is
 listened to again. Whoever waits for an answer when the connection goes is told at once. What was sent then
@@ -225,7 +225,7 @@ class NatsConnection:
 
 
 class NatsSubscription:
-    """One subscription, whatever happens to the connection."""
+    """One subscription, which survives reconnects."""
 
     def __init__(self, wire: NatsConnection, subject: str, on_message: OnSubjectMessage) -> None:
         self._wire = wire

@@ -1,5 +1,5 @@
-"""What we ask of JetStream: streams that are as we want them, messages by subject and sequence, stored or
-not.
+"""Our requests to JetStream: create streams with our settings, read messages by subject and sequence, store
+them reliably.
 
 Reads come in two kinds. `last` and `next_message` go to the leader of a stream and are true when they are
 answered; `batch` is answered by any replica, which may lag, and is for reading much. A publish says what the
@@ -123,7 +123,7 @@ _encode = msgspec.json.encode
 
 
 class JetStream:
-    """Requests over a connection; each is tried until it is answered, or until `patience` is over."""
+    """Requests over a connection; each is repeated until it is answered, or until `patience` is over."""
 
     def __init__(self, wire: NatsConnection, *, patience: float = 20.0) -> None:
         self.wire = wire
@@ -268,7 +268,7 @@ class JetStream:
 
 
 class RetryBudget:
-    """How often, how long and until when something is asked again."""
+    """How often, how long and until when a request is repeated."""
 
     def __init__(self, patience: float) -> None:
         self._loop = asyncio.get_running_loop()
@@ -303,7 +303,7 @@ class RetryBudget:
 
 
 def refusal(error: ApiError) -> JournalError:
-    """What a server's refusal means to whoever uses the journal."""
+    """The journal error for a server's refusal."""
     if error.is_full:
         return JournalFull(f"there is no room for more: {error.description}")
     if error.err_code in NO_PEERS:

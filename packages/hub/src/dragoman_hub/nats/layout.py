@@ -1,4 +1,4 @@
-"""Where things lie below a prefix: the names of JetStream's streams, their subjects, and their settings.
+"""The layout below a prefix: the names, subjects and settings of our JetStream streams.
 
 | JetStream stream | subjects | what |
 |---|---|---|
@@ -33,7 +33,7 @@ MARKER_SECONDS = 3600
 
 @lru_cache(maxsize=16_384)
 def token_of(stream: str) -> str:
-    """32 characters that stand for a name."""
+    """32 characters that replace a name."""
     digest = blake2b(stream.encode(errors="replace"), digest_size=20).digest()
     return b32hexencode(digest).decode().lower()
 
@@ -120,7 +120,7 @@ def permissions_of(prefix: str, *, shards: int) -> Permissions:
 
 
 def settings_of(layout: Layout, options: NatsOptions, *, replicas: int) -> list[dict[str, Any]]:
-    """What each stream shall be."""
+    """The settings of each stream."""
     shards = [
         {
             **_common(layout.shard(number), f"{layout.prefix}.j.{number}.>", replicas),
@@ -156,7 +156,7 @@ def chosen_settings(options: NatsOptions) -> frozenset[str]:
 
 
 def bucket_settings(bucket: str, replicas: int) -> dict[str, Any]:
-    """A key-value bucket as every tool of NATS knows it, with one value for each key."""
+    """The settings of a key-value bucket in NATS's own format, with one value for each key."""
     return {
         **_common(f"KV_{bucket}", f"$KV.{bucket}.>", replicas),
         "max_msgs_per_subject": 1,

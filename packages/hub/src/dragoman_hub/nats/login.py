@@ -1,4 +1,4 @@
-"""Who we are, as the client library wants to be told: users, tokens, keys, certificates.
+"""Login options for the NATS client library: users, tokens, keys, certificates.
 
 Errors name files and never what is in them.
 """

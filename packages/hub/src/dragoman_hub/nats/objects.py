@@ -1,5 +1,6 @@
-"""What is too large for a message: chunks in the object store, written one after the other, read in
-batches."""
+"""Payloads too large for a message: stored as chunks in the object store, one after the other, and read in
+batches.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ BATCH, BATCH_BYTES = 32, 8 * 1024 * 1024
 
 
 class ObjectPlace(Struct, frozen=True):
-    """Where an object lies: its id, the message of its first chunk, its size."""
+    """The location of an object: its id, the message of its first chunk, its size."""
 
     name: str
     first: int

@@ -1,4 +1,4 @@
-"""How a journal on NATS is reached and laid out: an address, the environment, and what both may say.
+"""Options of a journal on NATS: its address, its layout, and the environment variables that set them.
 
     nats://user:password@one:4222,two:4222/PREFIX?replicas=3&shards=4&max_age=30d&max_bytes=20GB
 
@@ -47,7 +47,7 @@ _BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 
 
 class NatsOptions(Struct, frozen=True, kw_only=True):
-    """Everything that can be chosen. `replicas` 0 means three in a cluster and one on a single server."""
+    """All options. `replicas` 0 means three in a cluster and one on a single server."""
 
     servers: tuple[str, ...] = ()
     prefix: str = "dragoman"
@@ -88,7 +88,7 @@ def is_nats_address(text: str) -> bool:
 
 
 def read_address(address: str, *, environment: Mapping[str, str] | None = None) -> NatsOptions:
-    """What an address and the environment say. A mistake is named without repeating the address."""
+    """Read options from the address and the environment. An error does not repeat the address."""
     if not is_nats_address(address):
         raise JournalError("a journal on NATS has an address such as nats://host:4222/prefix")
     scheme, _, rest = address.partition("://")

@@ -1,4 +1,4 @@
-"""Originals of pending entries on NATS: a JetStream stream of their own, which nothing else reads.
+"""The unredacted originals of pending entries, in a JetStream stream of their own that nothing else reads.
 
 Each original is one message, or several if it is large, under the token and the sequence of its entry. It is
 written before the entry, so that no entry that needs one is ever there without. Of two nodes that write one
@@ -41,13 +41,13 @@ class KeptOriginal(NamedTuple):
 
 
 def mark_of(entry: StoredEntry) -> str:
-    """Tells entries apart by what the stream has of them, and says nothing of what it has not."""
+    """A key for an entry, made only from its stored form, so that it reveals nothing else."""
     place = f"{entry.sequence} {entry.direction} ".encode()
     return sha256(place + entry.frame).hexdigest()[:32]
 
 
 class NatsOriginals:
-    """Those of all streams. It remembers which there are, so that to drop none asks no server."""
+    """The originals of all streams. It remembers which exist, so that dropping none needs no request."""
 
     def __init__(self, jetstream: JetStream, layout: Layout) -> None:
         self._jetstream = jetstream

@@ -1,4 +1,4 @@
-"""nats-py, with what we use of it that it does not promise. The one module that imports it.
+"""All uses of nats-py, and of its private parts. No other module imports it.
 
 `PrivateNats` stands on these parts of nats-py 2.16: `_process_msg` and `_sid` (a message is handed over while
 the connection is read, its headers as they came, instead of through a task for each subscription),
@@ -44,7 +44,7 @@ _TASKS = ("_reading_task", "_ping_interval_task", "_flusher_task", "_reconnectio
 
 
 class NatsLibrary(Protocol):
-    """What both ways offer."""
+    """The interface that both versions of the library offer."""
 
     @property
     def is_clustered(self) -> bool: ...
@@ -233,7 +233,7 @@ def raw_headers(fields: Mapping[str, str] | None) -> bytes:
 
 
 async def read_info(address: str) -> dict[str, object] | None:
-    """What a server says of itself to whoever connects; None if it cannot be reached."""
+    """A server's greeting to a new connection; None if it cannot be reached."""
     parts = urlsplit(address)
     try:
         async with asyncio.timeout(PROBE_SECONDS):

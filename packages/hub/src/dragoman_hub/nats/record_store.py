@@ -1,4 +1,4 @@
-"""Stores one record behind the end of a stream: once, or not at all, whatever is lost on the way.
+"""Stores a record at the end of a stream exactly once or not at all, whatever messages are lost.
 
 A record is written over the end that its writer knows: if the end has moved, somebody else has written. An
 acknowledgement that is lost proves nothing, so the record is sent again, and if that is refused, the record
@@ -36,7 +36,7 @@ INLINE_BYTES = 512 * 1024
 
 
 class RecordStore:
-    """Puts records where they belong. `redact` takes out what is secret."""
+    """Stores records. `redact` removes secrets."""
 
     def __init__(
         self,

@@ -54,7 +54,7 @@ LINES = 16
 
 
 class Head(Struct, frozen=True, gc=False):
-    """Where a record stands."""
+    """The position of a record."""
 
     flags: int
     name: int

@@ -1,4 +1,4 @@
-"""The register on NATS: a key-value bucket, written by compare-and-set, followed by whoever watches.
+"""The register on NATS: a key-value bucket with compare-and-set writes, and watchers.
 
 A write that is not answered is tried for five seconds and looked for at the leader; what cannot be found
 out by then is `JournalError`, and may have happened.
@@ -26,7 +26,7 @@ must be able to start then, too.
 
 
 class NatsRegister:
-    """`Register` of one connection. All its watches share one follower, which begins with the first."""
+    """The `Register` over one connection. All its watches share one follower, started with the first."""
 
     def __init__(self, jetstream: JetStream, wire: NatsConnection, bucket: str) -> None:
         self._bucket = Bucket(jetstream, bucket)

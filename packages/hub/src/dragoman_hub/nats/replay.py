@@ -1,4 +1,4 @@
-"""Replay: records in batches from any replica, checked against the end that the leader told.
+"""Replays records in batches from any replica, and checks them against the end that the leader reports.
 
 A replica may lag, so a reading is over when it has passed the end that the leader had when it began, and
 the end that this process has been told of since. Reading from the middle begins at a record near it: marks

@@ -1,4 +1,4 @@
-"""Answers of servers and nodes, those who wait for them, and the lack of them."""
+"""Waits for replies of servers and nodes, and handles missing ones."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ CANCELS = 50
 
 
 class NoReply(JournalUncertain):
-    """Nobody answered in time, or nobody could."""
+    """No answer came in time, or none is possible."""
 
 
 class NoResponders(NoReply):
-    """Nobody is there to answer, and the server says so at once."""
+    """No process serves the subject, and the server reports that at once."""
 
 
 @asynccontextmanager
@@ -33,7 +33,7 @@ async def reply_deadline(seconds: float, what: str) -> AsyncIterator[None]:
 
 
 class ServerReply(Struct, frozen=True):
-    """What came back: a status in numbers if the server speaks for itself, else 0."""
+    """The reply, with the server's status number if the server itself answers, else 0."""
 
     subject: str
     status: int
@@ -42,7 +42,7 @@ class ServerReply(Struct, frozen=True):
 
 
 def read_headers(raw: bytes) -> tuple[int, dict[str, str]]:
-    """The status in numbers if the server speaks for itself, else 0; and the fields."""
+    """The server's status number, or 0; and the header fields."""
     if not raw:
         return 0, {}
     first, *lines = raw.decode(errors="replace").split("\r\n")

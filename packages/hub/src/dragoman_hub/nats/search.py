@@ -1,4 +1,4 @@
-"""The search: an index of words on this node, made from the journal and disposable at any time.
+"""Search: a word index on this node, built from the journal, which can be deleted at any time.
 
 It lies in a SQLite file, which without a path has no name and goes with its process. What has changed is
 seen by the number of records of each stream, which one request for each shard tells; what is new of these
@@ -49,7 +49,7 @@ PLACES = """create table if not exists places (
 
 
 class IndexedStream(NamedTuple):
-    """What is indexed of a stream: its number here, how many records it had, and up to which entry."""
+    """The indexed part of a stream: its number here, its number of records, and the last entry."""
 
     number: int
     records: int

@@ -1,4 +1,4 @@
-"""Opens everything that nodes share on NATS: the journal, the register and the bus, over one connection.
+"""Opens everything that nodes share on NATS over one connection: the journal, the register and the bus.
 
 async with open_nats("nats://host:4222/team") as place:
     place.journal, place.register, place.bus
@@ -62,8 +62,8 @@ class _PrefixShape(Struct, frozen=True):
 async def open_nats(
     address: str, *, options: NatsOptions | None = None, clock: Callable[[], float] = time.time
 ) -> AsyncIterator[NatsStore]:
-    """Connect and make what is not there. `options` takes precedence over what the address says, except for
-    the servers.
+    """Connect, and create everything that is missing. `options` override the address, except for the
+    servers.
     """
     address_options = read_address(address)
     final_options = (

@@ -1,4 +1,4 @@
-"""Where streams end, as far as this process knows: learned from acknowledgements, or read from the leader.
+"""The known ends of streams: learned from acknowledgements, or read from the leader.
 
 It also keeps marks of where entries lie, so that whoever reads from the middle need not begin at the start.
 What is kept is bounded; what was forgotten is read again.
@@ -37,7 +37,7 @@ class StreamTail(Struct, frozen=True, gc=False):
 
 
 class MessageMarks:
-    """Where entries of one life of a stream lie: the first entry of a message, and the message."""
+    """The positions of entries in one stream: the first entry of a message, and the message."""
 
     __slots__ = ("firsts", "life", "places")
 

@@ -1,1 +1,1 @@
-"""Web Push: devices hear that a session needs somebody, or has ended, also while their page is closed."""
+"""Web Push: notifies devices that a session needs a person or has ended, even while the page is closed."""

@@ -1,4 +1,4 @@
-"""Answers from a notification: tickets that stand for one answer to one question, given by one device.
+"""Answers from a notification: a ticket stands for one answer to one question, from one device.
 
 A service worker has no token, so the message that it shows brings a ticket for each button: good once, for
 minutes, for the subscription that it was sent to. Using one ends the others of the same question and device.
@@ -31,7 +31,7 @@ GRAVE = frozenset({"critical", "high"})
 
 
 class AnswerTicket(Struct, frozen=True, kw_only=True):
-    """One answer that may be given."""
+    """Permission to give one answer."""
 
     session: str
     request: int
@@ -106,5 +106,5 @@ def _severity(risk: Any) -> str:
 
 
 def sentence_of(request: OpenRequest) -> str:
-    """What is asked for, in words of ours alone."""
+    """The question as a sentence of our own, without the agent's text."""
     return f"An agent asks to {value_of(request.act, {}).get('deed', 'use a tool')}."

@@ -1,4 +1,4 @@
-"""Messages that only one browser can read, and the proof of who sends them.
+"""Encrypts notifications for one browser, and signs them as the hub's.
 
 A message is encrypted for the key pair of a browser's subscription (RFC 8291, content coding `aes128gcm` of
 RFC 8188), so that the push service which carries it sees its size alone; all messages are padded to one size.
@@ -46,7 +46,7 @@ def encode_base64(data: bytes) -> str:
 
 
 def decode_base64(text: str) -> bytes:
-    """Raises `ValueError` for what is none."""
+    """Decode base64; raises `ValueError` for invalid text."""
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except binascii.Error as error:
@@ -95,7 +95,7 @@ def encrypt(
 
 
 class VapidKey:
-    """The key by which push services know this hub."""
+    """The key that identifies this hub to push services."""
 
     def __init__(self, key: ec.EllipticCurvePrivateKey, *, clock: Callable[[], float] = time.time) -> None:
         self._key = key

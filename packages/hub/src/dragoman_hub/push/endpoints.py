@@ -1,4 +1,4 @@
-"""The way to a push service: which addresses the hub talks to, and one POST.
+"""Sends to a push service: checks its address, and makes one POST request.
 
 A device names the address, so it is somebody else's word: it must be https, and what it resolves to must be
 an address of the public internet, unless the operator allows others (`push.private`); plain http to this
@@ -32,11 +32,11 @@ _RETRY_AFTER = re.compile(rb"^retry-after:[ \t]*(\d{1,9})[ \t]*\r?$", re.IGNOREC
 
 
 class BadEndpoint(Exception):
-    """The hub does not talk to that address; the text says why."""
+    """The hub refuses this address; the text gives the reason."""
 
 
 class PushAnswer(Struct, frozen=True):
-    """What the service said."""
+    """The push service's answer."""
 
     status: int
     retry_after: float = 0.0
@@ -54,7 +54,7 @@ class PushEndpoint(Struct, frozen=True, kw_only=True):
 
 
 def parse_endpoint(url: str, *, may_be_private: bool = False) -> PushEndpoint:
-    """Raises `BadEndpoint` for what can be refused by its looks."""
+    """Parse an address. Raises `BadEndpoint` if its text alone is reason to refuse it."""
     if len(url) > LONGEST or any(not "!" <= character <= "~" for character in url):
         raise BadEndpoint(f"the endpoint must be an address of at most {LONGEST} ASCII characters")
     try:

@@ -1,4 +1,4 @@
-"""Tells devices that a session needs somebody, or that its turn is over while nobody has it open.
+"""Notifies devices that a session needs a person, or that its turn has ended while no client has it open.
 
 A message says which session, which kind of event, and a sentence of ours: no title, no path, nothing that an
 agent or a person wrote. Where a device wants buttons and its token may approve, it has tickets to answer with
@@ -83,7 +83,7 @@ class PushKey(Protocol):
 
 
 class PushMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a device is told. Everything else it has to ask the hub for."""
+    """The contents of a notification. A device asks the hub for everything else."""
 
     session: str
     kind: PushKind
@@ -96,7 +96,7 @@ class PushMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PushedAnswer(Struct, frozen=True):
-    """An answer that a device has given with a button."""
+    """An answer given with a button of a notification."""
 
     ticket: AnswerTicket
     session: LiveSession
@@ -134,7 +134,7 @@ class _SessionGlance(Struct):
 
 
 class PushNotifier:
-    """Follows all sessions of a hub, and sends. Belongs to whoever runs the hub."""
+    """Follows all sessions of a hub and sends notifications. The caller of the hub owns it."""
 
     def __init__(
         self,
@@ -362,7 +362,7 @@ async def _wait_for_rules(session: LiveSession, number: int, seconds: float) -> 
 
 
 def kind_of_end(state: SessionState, key: str) -> PushKind | None:
-    """How a turn has ended; None if somebody stopped it, or if that is not known."""
+    """How a turn has ended; None if a person stopped it, or if it is not known."""
     answer = state.answers.get(key)
     if answer is None:
         return None

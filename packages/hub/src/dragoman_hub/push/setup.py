@@ -1,4 +1,4 @@
-"""A notifier from the hub's settings, or the reason why there is none."""
+"""Makes a notifier from the hub's settings, or says why it can't."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def open_push(
     hosts: Iterable[str] = (),
     may_be_private: bool = False,
 ) -> PushNotifier | str:
-    """The key and the subscriptions are in `folder`. A text says what is missing. Raises `LocalMistake`."""
+    """Open the key and the subscriptions in `folder`; returns a text if something is missing. Raises
+    `LocalMistake`.
+    """
     try:
         from dragoman_hub.push.encryption import VapidKey, check_keys, encrypt  # needs cryptography
     except ImportError:

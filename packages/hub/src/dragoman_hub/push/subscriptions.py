@@ -1,4 +1,4 @@
-"""The subscriptions of devices: where to send, for whom to encrypt, and whose token it was that asked.
+"""The push subscriptions of devices: address, encryption key, and the token that subscribed.
 
 They lie in one file beside the hub's other files, for its owner's eyes, which is replaced as a whole. A token
 has a bounded number of them: one more takes the place of its oldest.

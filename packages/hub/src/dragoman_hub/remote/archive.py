@@ -1,4 +1,4 @@
-"""Makes the archive that we bring along, out of what is installed here; or reads a released one.
+"""Makes the archive of our code for a remote machine from this installation, or reads a released one.
 
 Apart from `bundle`, because a start that finds its archive made needs nothing of this.
 """

@@ -1,4 +1,4 @@
-"""The other side's end of the line: finds the agent host, or starts it, and passes its records on.
+"""The remote end of the connection: finds or starts the agent host, and passes its records on.
 
 Runs in the process that the connection has started (see `bootstrap`). Standard input and output become the
 socket of the agent host: what the two ends say is `dragoman_hub.agents.host.records`, as between a hub and an
@@ -28,7 +28,7 @@ BATCH = 4 * 1024
 
 
 def main(order: Mapping[str, Any], stdin: BinaryIO, *, run: Path) -> None:
-    """Carry out `start` or `find`, then pass everything on until one end is gone."""
+    """Carry out `start` or `find`, then copy bytes until one end is gone."""
     path = run / f"{order['name']}.sock"
     host = _start(order, path) if order["act"] == "start" else None
     # Imported here: meanwhile the host does so too.

@@ -1,4 +1,4 @@
-"""The first program of ours that runs on the other side: unpacks what we bring along, and hands over.
+"""The first of our programs on a remote machine: unpacks the archive of our code and starts the rest.
 
 It is sent as source over the connection and needs nothing but Python 3.11 and its standard library. It reads
 one order (a line of JSON), says what it needs, and answers with lines of JSON: `need` asks for the archive,
@@ -53,7 +53,7 @@ def base_folder() -> Path:
 
 
 def check_owner(folder: Path) -> None:
-    """What others can write to is not run."""
+    """Refuse to run files that other users can write to."""
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
         fail(
@@ -126,13 +126,13 @@ def unpack(data: bytes, folder: Path) -> None:
 
 
 def is_loadable(wheel: dict[str, str]) -> bool:
-    """Whether this interpreter can load what is compiled in a wheel."""
+    """Whether this interpreter can load the compiled parts of a wheel."""
     suffix, machine = EXTENSION_SUFFIXES[0], os.uname().machine.lower()
     return wheel["suffix"] == suffix and wheel["machine"] in ("", machine)
 
 
 def extract(data: bytes, wheel: dict[str, str], target: Path) -> None:
-    """Unpack one wheel, if it is the one that was packed."""
+    """Unpack one wheel, after checking its hash."""
     digest = sha256(data)
     if digest != wheel["sha256"]:
         fail(f"{wheel['name']} arrived with SHA-256 {digest}, not {wheel['sha256']}", "try again")
@@ -195,7 +195,7 @@ def prepare(order: dict[str, Any], stdin: BinaryIO) -> Path:
 
 
 def make_folder(folder: Path, order: dict[str, Any], stdin: BinaryIO) -> None:
-    """Ask for the archive, and unpack it if it is the one of the order."""
+    """Request the archive, and unpack it if it is the ordered one."""
     say(need=True)
     data = receive(stdin, order["size"])
     digest = sha256(data)
@@ -212,7 +212,7 @@ def remove_all() -> None:
 
 
 def describe() -> None:
-    """Say what of ours is here: folders with their sizes, and agents whose host listens."""
+    """List what we have stored here: folders with their sizes, and agents whose host listens."""
     base = base_folder()
     folders = [
         {"name": path.parent.name, "bytes": sum(file.lstat().st_size for file in path.parent.rglob("*"))}

@@ -1,5 +1,5 @@
-"""What we bring along: one archive with this package and the msgspec that it runs with, made from what is
-installed here.
+"""The archive for a remote machine: this package and the msgspec that it uses, made from the files installed
+here.
 
 It is laid out like the released `dragoman.pyz`: `contents.json` names wheels with their SHA-256 and what an
 interpreter must say of itself to load them. So a released one, which has msgspec for many systems, can be

@@ -1,4 +1,4 @@
-"""The client program that reaches the other side (ssh, docker, podman), as a process of ours.
+"""The program that reaches a remote machine (ssh, docker, podman), as a child process.
 
 A socket is its standard input and output, another one its standard error. It is started without an event
 loop, and before one is imported: a handshake of ssh takes longer than that, and goes on meanwhile.
@@ -18,8 +18,8 @@ NOT_FOUND = 127
 
 
 class RemoteFailed(DragomanError):
-    """The other side cannot be reached or used: why, and what to do. `is_gone`: it was reached, and the agent
-    is not there any more.
+    """The remote machine cannot be reached or used: the reason, and what to do. `is_gone`: it was reached,
+    but the agent has ended.
     """
 
     def __init__(self, reason: str, next_step: str, *, is_gone: bool = False) -> None:
@@ -99,7 +99,7 @@ def start_client(access: RemoteAccess, *, shares: bool = True) -> ClientProcess:
 
 
 def next_step(access: RemoteAccess, status: int, text: str) -> str:
-    """What a person can do about a client that failed, by its exit status and what it said."""
+    """Advice about a failed client program, by its exit status and its output."""
     name = access.place.name
     if access.place.kind != "ssh":
         if status == NOT_FOUND or "executable file not found" in text:

@@ -1,4 +1,4 @@
-"""One connection to the other side, from its start to the moment when it belongs to the agent host.
+"""One connection to a remote machine, from its start until the agent host takes it over.
 
 A client program (ssh, docker, podman) has a socket as its standard input and output. Through it go our first
 program, one order, and the archive if it is asked for; then the socket carries records. What the client

@@ -1,4 +1,4 @@
-"""A client here and an agent there, joined: a relay between two transports, with what stands on its way.
+"""Joins a local client and a remote agent: a relay between two transports, and the filters on its way.
 
 Paths are translated first on the way there and last on the way back; between that, accesses are decided here
 if the client does not decide them itself, and `wall` keeps the other side from what the client lends.
@@ -19,7 +19,9 @@ if TYPE_CHECKING:  # most conversations need neither, and start faster without
 
 
 class RemoteConversation:
-    """`relay` runs it. Without a decider and a map, every block passes as it is."""
+    """A remote conversation, which `relay` runs. Without a decider and a map, every block passes
+    unchanged.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Decides here what an agent there may do, for a client that cannot: an editor knows nothing of accesses.
+"""Decides locally what a remote agent may do, for clients such as editors that don't know this request.
 
 Each access that the other side asks about goes through this user's policy and its audit log; what the policy
 says to ask is asked as an ordinary request for permission, at the client. What the client has granted to a
@@ -44,7 +44,7 @@ MOST_KEPT = 1024
 
 
 class AccessDecider:
-    """Stands on the way of a relay: `from_client` and `from_agent` give what goes on of each frame."""
+    """A filter in a relay: `from_client` and `from_agent` return the frames to pass on."""
 
     def __init__(self, *, policy: str | None, approve: Approve | None, command: Sequence[str]) -> None:
         """By the rules of a policy file, if one is named, and of this user's. Raises `LocalMistake`."""

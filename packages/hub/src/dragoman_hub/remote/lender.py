@@ -1,4 +1,4 @@
-"""Stands before an agent on the other side, and lends it that side's files and terminals.
+"""Sits in front of an agent on a remote machine, and lends it that machine's files and terminals.
 
 What the agent asks of files and terminals is done here, in the folders of its session; before each access the
 client is asked for its leave (`_dragoman/access/permit`, see `workspace.remote_access`). Everything
@@ -58,8 +58,8 @@ MOST_WAITING = 1024
 
 
 class RemoteLender:
-    """One conversation. `to_agent` writes an answer of ours, `drain` waits until the agent has read them, and
-    `to_client` writes a question or an answer.
+    """Lends files in one conversation. `to_agent` writes our answers, `drain` waits until the agent has
+    read them, and `to_client` writes requests and answers.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The process that keeps an agent on the other side, and lends it that side's files and terminals:
+"""The process that runs an agent on a remote machine, and lends it that machine's files and terminals:
 
     python -m dragoman_hub.remote.lending_host SOCKET [--NAME VALUE]… -- COMMAND…
 

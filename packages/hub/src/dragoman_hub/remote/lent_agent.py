@@ -1,4 +1,4 @@
-"""An agent on the other side as its host sees it: a transport, with the lender of files and terminals inside.
+"""A remote agent as its host sees it: a transport that includes the lender of files and terminals.
 
 What the host writes goes through the lender to the agent, and what the agent says goes through it to the
 host. Pauses and pending bytes are those of the agent's own pipes. The lender is imported when the agent runs
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class LentAgent:
-    """The transport, and the sink of the agent's own. `start` comes before the first write."""
+    """The transport to a remote agent, and the sink of the agent's frames. Call `start` before the first
+    write.
+    """
 
     def __init__(self, child: ChildTransport, *, sandbox: SandboxChoice = "auto") -> None:
         """`sandbox` is the wall around what is lent to it."""

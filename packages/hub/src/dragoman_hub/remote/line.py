@@ -1,4 +1,4 @@
-"""The line to an agent on the other side: a transport that a cut does not end.
+"""The connection to a remote agent: a transport that survives network failures.
 
 The agent host there keeps every frame until it is acknowledged, and gives each write to the agent once, by
 its number. So after a cut the line connects again, says up to where it has heard, and repeats what was not
@@ -35,7 +35,7 @@ Opener: TypeAlias = Callable[[OpeningStep], Awaitable[RemoteConnection]]
 
 
 class LineNotice(NamedTuple):
-    """What becomes of the connection: `lost` and why, `back` after so many seconds."""
+    """A change of the connection: `lost` with the reason, or `back` after this many seconds."""
 
     kind: Literal["lost", "back"]
     reason: str = ""

@@ -1,4 +1,4 @@
-"""Requests of our own between a client and an agent that talk to each other: their answers are for us alone.
+"""Our own requests between a client and an agent that talk to each other: the answers are for us only.
 
 Whoever stands on the way of a relay asks one side something, and takes the answer out of what that side says
 to the other.
@@ -22,7 +22,9 @@ from dragoman.wire.glance import Glance
 
 
 class OwnCalls:
-    """Those of one conversation. Their ids begin with `name`; `send` says a frame to the other side."""
+    """Our own requests in one conversation. Their ids begin with `name`; `send` writes a frame to the
+    other side.
+    """
 
     def __init__(self, name: str, send: Callable[[bytes], None]) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Which files of a package are brought along: all of msgspec, and of ours what the other side needs."""
+"""Lists the files to copy to a remote machine: all of msgspec, and the parts of ours that it needs."""
 
 from __future__ import annotations
 

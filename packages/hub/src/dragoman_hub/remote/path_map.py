@@ -1,4 +1,4 @@
-"""Paths of this side and paths of the other, translated in every field of the protocol that names one.
+"""Translates paths between the local and the remote machine, in every field of the protocol that holds one.
 
 Which fields these are, `path_fields` says; nothing else of a frame is changed, and a frame without such a
 path passes as the bytes that it came in. A path below a mapped folder becomes the same path below its
@@ -57,7 +57,7 @@ def parse_map(text: str) -> MappedFolder:
 
 
 class FolderMap:
-    """Translates frames; knows which requests wait for an answer, so that it knows what answers hold."""
+    """Translates frames; remembers open requests, so that it can translate their answers."""
 
     def __init__(self, folders: Sequence[MappedFolder]) -> None:
         self._to_there = _replacer((folder.here, folder.there) for folder in folders)

@@ -1,4 +1,4 @@
-"""How the other side is reached: the words of `ssh`, `docker` or `podman`, and what they are given.
+"""How to reach a remote machine: the command lines of `ssh`, `docker` or `podman`.
 
 The remote command is always the same words; everything else goes through standard input, so that nothing has
 to be quoted for a shell that we do not know, and nothing secret stands on a command line. No agent, no

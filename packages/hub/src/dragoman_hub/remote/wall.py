@@ -1,4 +1,4 @@
-"""What another machine may say to a client of this one, which lends its files: closed by default.
+"""Filters the messages of a remote machine to a local client that lends its files: closed by default.
 
 The other side lends its own files and terminals, so nothing that it sends may ask for ours. A frame is read
 once, judged, and written anew from what was read: a client that reads an odd spelling otherwise than we do
@@ -27,7 +27,7 @@ OURS: Final = "_dragoman/"
 
 
 class RemoteWall:
-    """One conversation. `to_agent` writes a refusal to the other side."""
+    """The filter of one conversation. `to_agent` writes a refusal to the other side."""
 
     def __init__(self, to_agent: Callable[[bytes], None]) -> None:
         self._to_agent = to_agent

@@ -1,4 +1,4 @@
-"""A checkpoint: a note that says all that the entries before it have come to.
+"""A checkpoint: an entry that holds the state after all entries before it.
 
 To open a session is to know what it has come to. Its whole stream says that, and on a journal of another
 machine a year of small turns takes seconds to read. A reading can begin at a checkpoint instead.
@@ -46,14 +46,14 @@ _SAME = (
 
 
 class StoredAnswer(Struct):
-    """An answer to a prompt, and the entry that says so."""
+    """An answer to a prompt, and its entry."""
 
     sequence: int
     note: StreamNote
 
 
 class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag="gist"):
-    """What the entries up to number `upto` say."""
+    """The state after the entries up to number `upto`."""
 
     upto: int
     agent: str

@@ -1,4 +1,4 @@
-"""Everything that can happen to a session, and everything that a session may want done.
+"""All events of a session, and all actions that a session may request.
 
 Events are what `step` is given. Effects are what it gives back beside entries: each names the entry that
 must be stored before it is done (`after`), so that nothing happens that a crash could undo. An effect that
@@ -64,7 +64,7 @@ class SteerGivenUp(_Event, frozen=True):
 
 
 class RequestAnswered(_Event, frozen=True):
-    """What comes of a request of the agent; the first answer counts."""
+    """An agent's request was answered; the first answer counts."""
 
     sequence: int
     outcome: str
@@ -104,7 +104,7 @@ class Renamed(_Event, frozen=True):
 
 
 class ContinuedElsewhere(_Event, frozen=True):
-    """Another agent goes on in another session."""
+    """Another agent continues this session in a new one."""
 
     session: str
     agent: str

@@ -1,4 +1,4 @@
-"""Frames as the hub sees them: whose they are, what they are about, and where a cursor goes.
+"""Frames as the hub reads them: their sender, their subject, and the position of a cursor.
 
 What an agent sends is parsed once, where it enters (`sessions_of`); what is stored is valid JSON in UTF-8.
 From there on, nearly everything is an update as every implementation writes it, recognised by how it begins.

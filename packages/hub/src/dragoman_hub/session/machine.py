@@ -1,4 +1,4 @@
-"""`step`: what follows from an event.
+"""The state machine of a session: `step` computes what follows from an event.
 
 The state of a step is the fold of all entries so far, stored or not. Entries of one step are stored
 together, and its effects are done when they are. So whatever a session promises is decided here, in one

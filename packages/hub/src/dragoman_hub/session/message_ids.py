@@ -1,4 +1,4 @@
-"""Message ids for agents that give their messages none.
+"""Adds message ids for agents that send none.
 
 Pieces of one kind that follow each other in a turn are one message, unless a tool call comes in between. Its
 id is stored with every piece, so that a message has one id for ever: for whoever hears it live, reads it

@@ -1,4 +1,4 @@
-"""What the hub writes into a session's stream besides the frames themselves.
+"""Notes: entries that the hub itself writes into a session's stream, besides the frames.
 
 A note is one JSON object whose member `hub` names its kind. Notes make a stream complete: whoever reads it
 from its beginning knows the session as the hub knew it, and what its clients were told.
@@ -101,7 +101,7 @@ def note(kind: str, **members: object) -> bytes:
 
 
 def read_note(frame: bytes) -> StreamNote | None:
-    """A note of the hub; None if somebody else has written it."""
+    """Read a note of the hub; None for other notes."""
     if not frame.startswith(b'{"hub":'):
         return None
     try:
@@ -119,6 +119,6 @@ def parent_in(first: bytes | None) -> str:
 
 
 def event_of(frame: bytes) -> dict[str, Raw]:
-    """The members of a note, as an event tells them."""
+    """The fields of a note, as those of an event."""
     members = msgspec.json.decode(frame, type=dict[str, Raw])
     return {"event": members.pop("hub"), **members}

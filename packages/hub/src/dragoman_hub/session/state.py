@@ -1,4 +1,4 @@
-"""What a session has come to: the fold of the entries of its stream.
+"""The state of a session, computed from the entries of its stream.
 
 `apply` is the only way in which entries become state, both when the hub writes them and when a later hub
 reads them: what the hub believes and what it would believe after a crash are the same. Beside that the
@@ -116,7 +116,7 @@ class QueuedPrompt(Struct, frozen=True):
 
 
 class OpenTurn(Struct, frozen=True):
-    """A prompt that was given to the agent and has no answer."""
+    """A prompt that was sent to the agent and has no answer."""
 
     key: str
     by: str
@@ -127,7 +127,7 @@ class OpenTurn(Struct, frozen=True):
 
 
 class OpenSteer(Struct, frozen=True):
-    """A message into a turn that was given to the agent and has no answer."""
+    """A message into a running turn that was sent to the agent and has no answer."""
 
     key: str
     id: int
@@ -191,7 +191,7 @@ class OpenRequest(Struct, frozen=True):
 
 
 class ChildSession(Struct, frozen=True):
-    """What a session knows of a child of its own, which its agent has announced or spoken of."""
+    """A session's record of its child session, which its agent has announced or named."""
 
     turn: int = 0
     """The turn in which it was first heard of."""
@@ -211,7 +211,7 @@ class ChildSession(Struct, frozen=True):
 
 
 class PromptAnswer(Struct, frozen=True, gc=False):
-    """What came of a prompt, and the entry that says so."""
+    """The outcome of a prompt, and the entry that holds it."""
 
     sequence: int
     key: str
@@ -246,7 +246,7 @@ class PromptAnswer(Struct, frozen=True, gc=False):
 
 
 class EntryView(Protocol):
-    """An entry and its place in the stream, as journals give it."""
+    """An entry and its position in the stream, as journals return it."""
 
     @property
     def sequence(self) -> int: ...
@@ -259,7 +259,7 @@ class EntryView(Protocol):
 
 
 class EntryRun(Protocol):
-    """Entries that follow each other and have direction and time in common."""
+    """Consecutive entries with the same direction and time."""
 
     @property
     def direction(self) -> Direction: ...
@@ -442,7 +442,7 @@ _NOTHING: dict[Any, Any] = {}
 
 
 def new_state(session_id: str) -> SessionState:
-    """A session of which nothing is known yet."""
+    """The state of a session without entries."""
     return SessionState(
         id=session_id,
         agent_session=session_id,
@@ -594,7 +594,7 @@ def _short_text(value: object) -> str:
 
 
 def has_room_for(state: SessionState, child: str) -> bool:
-    """Whether this child is known, or may be."""
+    """Whether this child is known, or may be added."""
     if child in state.children:
         return True
     of_turn = sum(child.turn == state.turns for child in state.children.values())

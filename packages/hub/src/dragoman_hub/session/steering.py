@@ -1,4 +1,4 @@
-"""Messages into a turn that runs: each is stored, given to the agent at most once, and has one outcome.
+"""Messages into a running turn: each is stored, sent to the agent at most once, and has one outcome.
 
 A message has a key, as a prompt has. It is stored with the frame for the agent before the agent gets it, and
 the same key is never accepted again. Its outcome is what the agent answers. If the agent, the session or the
@@ -37,7 +37,7 @@ class SteerWork(Protocol):
 
 
 def accept_steer(work: SteerWork, event: ev.SteerReceived) -> None:
-    """Store the message with its key, and give it to the agent."""
+    """Store the message with its key, and send it to the agent."""
     work.note("steering", key=event.key, by=event.by, request=str(event.id))
     work.say(event.frame, prompt_id=event.id)
 
@@ -69,7 +69,7 @@ def doubt_steer(work: SteerWork, key: str, reason: str, data: object = None) -> 
 
 
 def end_steer(work: SteerWork, key: str, **ending: Any) -> None:
-    """The one outcome of a message."""
+    """Record the one outcome of a message."""
     if by := work.state.owner_of_steer(key):
         ending["by"] = by
     work.do(ev.SteerEnded(after=work.note("steered", key=key, **ending), key=key))
@@ -86,5 +86,5 @@ def _chunk(session_id: str, key: str, block: object, outcome: str) -> bytes:
 
 
 def data_of(error: object) -> object:
-    """What an error says beside its message."""
+    """The additional data of an error."""
     return value_of(object_of(Raw(encode_json(error))).get("data"))

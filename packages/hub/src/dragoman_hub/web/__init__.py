@@ -1,1 +1,1 @@
-"""The page of the hub: files made from `web/`, and a small application that serves them."""
+"""The hub's page: files built from `web/`, and a small application that serves them."""

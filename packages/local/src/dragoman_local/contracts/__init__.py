@@ -1,4 +1,4 @@
-"""Contract checks for journals and shared state: what every implementation has to keep."""
+"""Contract checks that every implementation of a journal or of shared state must pass."""
 
 from dragoman_local.contracts.journals import check_journal
 from dragoman_local.contracts.shared_state import check_shared

@@ -1,4 +1,4 @@
-"""Holds a journal to its contract: for ours, and for the one that you write.
+"""Contract checks for journals: for ours, and for those that you write.
 
 Give `check_journal` a function that makes an empty journal, as an `async with`. Every promise of
 `dragoman_local.journal.contract` is tried on a fresh one, and the first that is broken is named in an

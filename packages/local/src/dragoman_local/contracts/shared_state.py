@@ -1,4 +1,4 @@
-"""Holds a register and a bus to their contract: for ours, and for those that you write.
+"""Contract checks for registers and buses: for ours, and for those that you write.
 
 Give `check_shared` a function that makes one node of what is shared, as an `async with`: all nodes that it
 makes within one promise share what they hold. Every promise of `journal.shared_state` is tried, and
@@ -25,7 +25,7 @@ TRYING = b"?"
 
 
 class SharedNode(Protocol):
-    """What one node has of it."""
+    """One node's register and bus."""
 
     @property
     def register(self) -> Register: ...
@@ -61,7 +61,7 @@ async def check_shared(make: MakeNode) -> None:
 
 
 class BusRecorder:
-    """What a watch or a listener was told, and a way to wait for it."""
+    """Records the calls of a watch or a listener, and waits for them."""
 
     def __init__(self) -> None:
         self.keys: dict[str, bytes | None] = {}

@@ -1,1 +1,1 @@
-"""Interpreters that act on this machine: consent, recordings, and files lent to a peer of another dialect."""
+"""Interpreters that use this machine: permission decisions, recordings, files for other dialects."""

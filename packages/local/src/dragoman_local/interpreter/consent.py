@@ -1,4 +1,4 @@
-"""A policy that consents where a dialect has no way to ask.
+"""Applies a policy for dialects that have no permission requests.
 
 An interpreter must answer on the spot: nobody can be asked, so what a policy says to ask is denied. Whatever
 is decided is in the audit log before it takes effect; what cannot be written there is not permitted. What an
@@ -41,7 +41,7 @@ def by_policy(
     audit: AuditLog | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Consent:
-    """From the params of `session/request_permission` to the id of the option that says what was decided."""
+    """The id of the option that the policy chooses, from the params of `session/request_permission`."""
     setting = ActContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
     judge = PermissionJudge(audit=audit, now=now)
 

@@ -1,4 +1,4 @@
-"""Recordings of conversations in whatever form they are kept, as frames with who said each.
+"""Reads recordings of conversations in any known format, as frames with their directions.
 
 Read are our transcripts and those of others (`dir` with `msg` or `raw`, see `journal.transcript`),
 lines of `{"to": …, "frame": …}`, and plain frames, one a line. A plain frame does not say who sent it.

@@ -1,4 +1,4 @@
-"""Files for a peer whose other side lends none: the questions of edges, answered out of a workspace.
+"""Answers file requests from a local workspace, for a peer whose other side offers no files.
 
 Text, ranges of bytes, whether something is there, what matches: below the folders that the edge names and
 nowhere else, and only for reading, as far as the policy permits it: that of a file, if one is named, with

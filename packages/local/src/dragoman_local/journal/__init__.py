@@ -1,4 +1,5 @@
-"""Stored frames: append, replay, list, search, delete; transcripts in and out; what was a secret is not kept.
+"""The journal stores frames: append, replay, list, search, delete, import and export transcripts. Secrets are
+redacted first.
 
 `contract` says what every journal promises, `sqlite` keeps it on disk and `memory` without one; `nats` shares
 it among machines. `history` records a conversation from a tap, `transcript` reads and writes journals as

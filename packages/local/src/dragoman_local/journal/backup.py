@@ -1,4 +1,4 @@
-"""A journal's file copied while it is in use, and put back.
+"""Backs up a journal's file while it is in use, and restores it.
 
 A backup is the file as of one moment, page for page: a sealed journal stays sealed, and nobody needs its
 key. It appears under its name when it is whole and was examined, with the mode of the original. What is put
@@ -27,7 +27,7 @@ PAGES = 1000
 
 
 class JournalBackup(Struct, frozen=True, kw_only=True):
-    """What was copied."""
+    """The result of a backup."""
 
     source: str
     target: str

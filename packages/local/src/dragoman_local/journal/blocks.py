@@ -1,4 +1,4 @@
-"""Rows of many frames: entries that were appended together, of one direction and one moment, are one row.
+"""Database rows that hold many frames: entries of the same append, direction and time share a row.
 
 A row costs SQLite many times what its bytes do, and an agent that streams brings hundreds of frames at once.
 Such a row stands under the sequence of its last entry, so that the first row behind an entry is the one that
@@ -46,7 +46,7 @@ def cut(frames: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
 
 
 def write_block(number: int, last: int, direction: int, time: float, frames: Sequence[bytes]) -> bytes:
-    """Frames as they are stored in one row, the last of them at `last`."""
+    """Encode frames for storage in one row, the last of them at `last`."""
     count = len(frames)
     seed = place_sum(number, last, direction, time)
     sums = map(zlib.crc32, frames, range(seed, seed + count))  # its place in the row is part of each

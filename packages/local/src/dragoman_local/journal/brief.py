@@ -1,4 +1,4 @@
-"""Makes a brief of a recorded conversation, for an agent that has not taken part in it.
+"""Summarises a recorded conversation for an agent that did not take part in it.
 
 A brief is one text of at most so many bytes. Its first paragraph is ours and says what the rest is; behind it
 stands a record, one JSON object a line, oldest first, and at its end how the work stands: the plan, the
@@ -70,7 +70,7 @@ _ODD = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class ConversationBrief(Struct, frozen=True, kw_only=True):
-    """What an agent is told, and what it is not."""
+    """The summary for an agent, and a list of what it leaves out."""
 
     text: str
     """Empty if nothing was said."""

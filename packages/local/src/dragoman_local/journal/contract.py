@@ -1,4 +1,4 @@
-"""What every journal promises: streams of frames that are appended, replayed, listed, searched and deleted.
+"""The interface of every journal: append, replay, list, search and delete streams of frames.
 
 - `append` returns when its entries are as safe as the journal's durability says, all of them or none. The
   sequences of a stream begin at 1 and have no gaps; appends to one stream keep the order of the calls.
@@ -38,7 +38,7 @@ PAGE_BYTES = 1024 * 1024
 
 
 class Entry(Struct, frozen=True, gc=False):
-    """One frame, without its newline, and when it passed, in seconds since 1970."""
+    """One frame, without its newline, and the time when it passed, in seconds since 1970."""
 
     direction: Direction
     frame: bytes
@@ -61,7 +61,7 @@ class StoredEntry(Struct, frozen=True, gc=False):
 
 
 class StreamInfo(Struct, frozen=True, kw_only=True):
-    """What is known about a stream. The texts are the caller's; an empty one is not known."""
+    """The description of a stream. The caller sets the texts; an empty one is not known."""
 
     stream: str
     agent: str = ""
@@ -85,7 +85,7 @@ class StreamListing(Struct, frozen=True, kw_only=True):
 
 
 class SearchHit(Struct, frozen=True, kw_only=True):
-    """A passage that has all the words. `excerpt` shows them in their surroundings."""
+    """A passage with all words of the search. `excerpt` shows them in context."""
 
     stream: str
     sequence: int
@@ -97,7 +97,7 @@ class SearchHit(Struct, frozen=True, kw_only=True):
 
 
 class KeyEntries(Struct, frozen=True, kw_only=True, gc=False):
-    """Sequences of the entries of one stream that have a certain idempotency key; 0 where there is none."""
+    """The entries of one stream with a certain idempotency key, by sequence; 0 where there is none."""
 
     prompt: int = 0
     """The prompt was accepted."""

@@ -1,4 +1,4 @@
-"""Reads a stream of frames as a person would: who said what, which tools ran, how the turn ended.
+"""Reads a stream of frames as a conversation: messages, tool calls, and how each turn ended.
 
 Chunks of one speaker that follow each other become one moment, so that a word cut in two by the stream is
 whole again. Frames that say nothing to a reader give no moment, and frames that make no sense are passed
@@ -44,7 +44,7 @@ _LOOKED_AT = (b'"session/', b'"stopReason"', b'"error"', b'"outcome"')
 
 
 class Moment(Struct, frozen=True, kw_only=True):
-    """One thing that happened, from the first to the last entry that told it."""
+    """One event in a conversation, from its first to its last entry."""
 
     kind: Kind
     text: str
@@ -70,7 +70,7 @@ def moments(entries: Iterable[StoredEntry]) -> Iterator[Moment]:
 
 
 class SubagentNames:
-    """For whom the child sessions work that an agent announces in one recording."""
+    """The parents of the child sessions that an agent announces in one recording."""
 
     def __init__(self) -> None:
         self._requesters: dict[str, str] = {}
@@ -267,15 +267,15 @@ def _plan_entry(entry: object) -> str:
 
 
 def dict_or_empty(value: object) -> dict[str, object]:
-    """A JSON object, or an empty one in place of anything else."""
+    """A JSON object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def list_or_empty(value: object) -> list[object]:
-    """A JSON array, or an empty one in place of anything else."""
+    """A JSON array; an empty one for any other value."""
     return value if isinstance(value, list) else []
 
 
 def text_or_empty(value: object) -> str:
-    """A JSON string, or an empty one in place of anything else."""
+    """A JSON string; an empty one for any other value."""
     return value if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""Entries by the run: frames that have their direction and their moment in common, with no object for each.
+"""Runs of entries: many frames of the same direction and time, without an object for each.
 
 Nearly everything that a hub stores comes by the hundred, and an object for each frame costs more than to
 store it. `EntryBatch` is what `append` may be given, and `RunPage` what `replay` may give: to whoever does
@@ -49,7 +49,7 @@ class FrameLines(Sequence[bytes]):
 
 
 def text_of(frames: Sequence[bytes]) -> bytes:
-    """Frames that have no newlines, each with one behind it."""
+    """Frames without newlines, joined with a newline after each."""
     return frames.text if type(frames) is FrameLines else b"\n".join((*frames, b""))
 
 
@@ -69,7 +69,7 @@ def size_of_runs(runs: Iterable[FrameRun]) -> int:
 
 
 class FrameRun(NamedTuple):
-    """Frames that follow each other."""
+    """Consecutive frames."""
 
     direction: Direction
     frames: Sequence[bytes]
@@ -155,7 +155,7 @@ class QueueAppend(Protocol):
 
 
 def queue_of(journal: object) -> QueueAppend | None:
-    """Its `try_queue_append`, if it has one."""
+    """The journal's `try_queue_append`, if it has one."""
     queue: QueueAppend | None = getattr(journal, "try_queue_append", None)
     return queue
 

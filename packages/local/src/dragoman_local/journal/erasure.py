@@ -1,4 +1,4 @@
-"""Forgets sessions: one place where every store says how it erases what it keeps of a session.
+"""Erases sessions: every store registers here how it erases the data of a session.
 
 A store that keeps anything of a session besides its stream registers with `SessionEraser.register`. Whoever
 forgets a session then forgets all of it, whether a command does or a hub.
@@ -27,7 +27,7 @@ AT_ONCE = 50
 
 
 class SessionNames(Struct, frozen=True):
-    """A session, by every name under which a store may know it."""
+    """All names of a session under which a store may know it."""
 
     stream: str
     agent_ids: tuple[str, ...] = ()

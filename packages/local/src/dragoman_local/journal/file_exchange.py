@@ -1,4 +1,4 @@
-"""Puts a new file in the place of a journal, so that a kill at any moment loses nothing.
+"""Replaces a journal's file by a new one, without loss if the process is killed at any moment.
 
 The new file is built in a folder beside the journal whose name says that it is unfinished: whoever opens the
 journal next removes it. When it is complete and on the disk it gets a name that says what is to follow: the

@@ -1,4 +1,4 @@
-"""Frames of a stream that differ in one string alone: how they begin and end, and the texts in between.
+"""Frames of a stream that differ in only one string: their common beginning and end, and the strings.
 
 Nearly all that agents say is frames of one shape. Whatever is to be known of each of them is then known of
 their beginning and end once, and of their texts together. A text is as it was written, with its escapes and
@@ -31,7 +31,9 @@ _read_values = json_decoder(list[Raw]).decode
 
 
 class FrameShape(Struct, frozen=True, gc=False):
-    """What stands before and after the text. Either is empty where nothing is alike; then no frame has it."""
+    """The beginning and end around a text. Both are empty if frames have nothing in common; then no frame
+    fits.
+    """
 
     head: bytes
     tail: bytes
@@ -54,7 +56,7 @@ class FrameShape(Struct, frozen=True, gc=False):
 
 
 def shape_of_both(frame: bytes, neighbour: bytes) -> FrameShape:
-    """What both frames share: up to the quote before some value, and from a quote on."""
+    """The common shape of both frames: up to the quote before a value, and from a quote on."""
     size = min(len(frame), len(neighbour), LONGEST_HEAD)
     difference = int.from_bytes(frame[:size], "big") ^ int.from_bytes(neighbour[:size], "big")
     # The highest bit that is set is in the first byte that differs.

@@ -1,4 +1,4 @@
-"""Records conversations as they happen: takes frames without waiting, stores them behind the scenes.
+"""Records conversations while they happen: accepts frames at once and stores them in the background.
 
     async with open_journal(history_path()) as journal, HistoryRecorder(journal) as history:
         async with connect(command, tap=history.tap("some-name")) as agent: ...
@@ -37,12 +37,12 @@ def history_path(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def new_stream() -> str:
-    """A name for a conversation that begins now: sorts by time, and is nobody else's."""
+    """A new, unique stream name for a conversation, which sorts by time."""
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{uuid.uuid4().hex[:8]}"
 
 
 class Gap:
-    """Stands in the queue for frames for which it had no room."""
+    """Marks in the queue that frames were dropped for lack of room."""
 
     __slots__ = ("missing",)
 
@@ -51,7 +51,7 @@ class Gap:
 
 
 class HistoryRecorder:
-    """Takes frames of any number of conversations. Leaving its block stores what is left; the journal stays
+    """Records frames of any number of conversations. Leaving its block stores the rest; the journal stays
     open.
 
     `error` is the latest reason why something could not be stored; None while all is well.

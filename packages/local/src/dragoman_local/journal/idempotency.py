@@ -1,4 +1,4 @@
-"""Idempotency keys: which entries of a stream have one, and what they say of it.
+"""Idempotency keys: which entries of a stream carry a key, and the meaning of each kind.
 
 A client gives a prompt, a new session or a fork a key, and sends it again with the same key if the answer was
 lost; so does a message into a running turn. Three kinds of entries carry a key, all of them notes of a hub:
@@ -48,7 +48,7 @@ HASH_BYTES = 16
 
 
 def steer_key(key: str) -> str:
-    """What stands in an index for the key of a message into a turn: prompts may have the same keys."""
+    """The index key for a message into a turn: prompts may have the same idempotency keys."""
     return f"steer\n{key}"
 
 
@@ -69,7 +69,7 @@ _notes = json_decoder(_HubNote)
 
 
 def keyed_entries(runs: Iterable[FrameRun], last: int) -> list[KeyedEntry]:
-    """The entries of `runs`, which come behind sequence `last`, that have a key."""
+    """The entries of `runs`, which follow sequence `last`, that have a key."""
     entries: list[KeyedEntry] = []
     for run in runs:
         if run.direction == "note":
@@ -107,5 +107,5 @@ def with_entry(entries: KeyEntries | None, entry: KeyedEntry) -> KeyEntries:
 
 
 def hash_of(key: str, *, secret: bytes = b"") -> bytes:
-    """What stands for a key in an index: of one length, and without `secret` not to be guessed."""
+    """The hash of a key for an index: of fixed length, and not guessable without `secret`."""
     return blake2b(key.encode(errors="replace"), digest_size=HASH_BYTES, key=secret).digest()

@@ -1,5 +1,5 @@
-"""What a journal does while nobody appends: it makes the index of words, so that whoever searches finds it
-made, and writes its file anew after deletions, so that nothing of them is left in it.
+"""Background work of a journal while nobody appends: it updates the word index, so that searches are fast,
+and rewrites the file after deletions, so that no deleted data is left.
 
 It works in small steps with pauses between them, because a step holds the one thread that writes, and stops
 when somebody appends. Where somebody always does, the index follows all the same, but for what a search makes
@@ -38,7 +38,7 @@ SCRUBBED_BYTES = 1024 * 1024 * 1024
 
 
 class WordJournal(Protocol):
-    """A journal whose index of words can be made in steps."""
+    """A journal whose word index can be built in steps."""
 
     appends: int
     has_residue: bool

@@ -1,4 +1,4 @@
-"""Copies a journal into another, whatever each of them is, and proves that the copy is the same.
+"""Copies a journal into another of any kind, and verifies that the copy is identical.
 
 Streams are copied one by one with all that is known about them, the times included; then the copy is read
 back, and its digest compared with the original's. A copy that was broken off is finished by another run:
@@ -28,11 +28,11 @@ _FIXED = struct.Struct("<dQ").pack
 
 
 class OtherContent(JournalError):
-    """The target holds something that is not of the source; nothing more is written."""
+    """The target has content that is not in the source; nothing more is written."""
 
 
 class CopyClock:
-    """The time of whatever is being copied; given to the target, so that its times are the original's."""
+    """The time of the entry being copied, as a clock for the target, so that it keeps the original times."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -42,7 +42,7 @@ class CopyClock:
 
 
 class CopiedStream(Struct, frozen=True, kw_only=True):
-    """One stream that is in both journals now, and the same."""
+    """One stream that is now identical in both journals."""
 
     stream: str
     entries: int
@@ -52,7 +52,7 @@ class CopiedStream(Struct, frozen=True, kw_only=True):
 
 
 class StreamDigest:
-    """What a stream is, in one text: its entries with direction, time and frame, and its description."""
+    """The digest of a stream: its entries with direction, time and frame, and its description."""
 
     def __init__(self) -> None:
         self._sum = sha256()

@@ -58,7 +58,7 @@ def insert(
 def find(
     connection: sqlite3.Connection, stream: str, key: str, *, seal: Seal | None
 ) -> tuple[KeyEntries | None, bool]:
-    """What is known of a key in a stream, and whether the stream's index must be made first."""
+    """Look up a key in a stream's index, and tell whether the index has to be built first."""
     key_hash = _hash(key, seal)
     row = connection.execute(FIND, (key_hash, stream)).fetchone()
     if row is None:

@@ -1,4 +1,4 @@
-"""Makes the index of idempotency keys of a stream that a repair has saved without it.
+"""Builds the index of idempotency keys for a stream that a repair has saved without it.
 
 It is made when a key is first looked up in the stream, in steps that are committed one by one: whoever
 appends meanwhile does not wait for all of it, and after a crash the next lookup goes on where this one
@@ -23,7 +23,7 @@ STEP_ENTRIES = 5_000
 
 
 def build(connection: sqlite3.Connection, stream: str, *, seal: Seal | None) -> None:
-    """One step of making the index of a stream that has none."""
+    """Do one step of building the index of a stream that has none."""
     row = find_stream(connection, stream, seal=seal)
     if row is None:
         return

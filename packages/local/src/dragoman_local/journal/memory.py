@@ -1,4 +1,4 @@
-"""A journal in memory: the whole contract without a disk, for tests and for what may be forgotten.
+"""A journal in memory, with the whole contract: for tests and for data that may be lost.
 
 It keeps everything until it is closed, and knows nothing of durability or damage. It redacts what it is told
 to, and nothing by itself.

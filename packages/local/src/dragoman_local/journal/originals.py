@@ -1,4 +1,4 @@
-"""Originals: pending frames as they were said, beside the redacted form that the stream holds.
+"""The originals of pending frames, kept unredacted beside the redacted form in the stream.
 
 They lie in a table of their own, in the same file, and are written in the transaction that stores their
 entries. Nothing reads the table but `Journal.originals`: no page, search, copy or export has them. Each row

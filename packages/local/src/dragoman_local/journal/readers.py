@@ -1,4 +1,4 @@
-"""A few threads that read, each over a connection of its own, so that a reader never waits for the writer."""
+"""A few reading threads, each with its own connection, so that readers never wait for the writer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ THREADS = 3
 
 
 class Readers:
-    """Made without threads and connections; both come with the first question."""
+    """A pool of reading threads, created together with their connections at the first query."""
 
     def __init__(
         self,

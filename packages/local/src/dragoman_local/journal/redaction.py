@@ -1,4 +1,4 @@
-"""Makes known secrets in frames unreadable before they are stored.
+"""Redacts known secrets in frames before they are stored.
 
 What a secret is, `secrets` knows. The names of values stay, so that a reader sees what was there.
 This module makes it cheap for frames that come in streams: what many of them share is looked at once. A frame
@@ -44,7 +44,7 @@ FEW = 4
 
 
 def redact(frame: bytes) -> bytes:
-    """The frame without what is known to be secret; the same object if there is nothing."""
+    """The frame without known secrets; the same object if there are none."""
     head = frame[: frame.rfind(VALUE, 0, LONGEST_HEAD) + len(VALUE)]
     is_known = _comes_again(head) and head.endswith(VALUE) and _is_plain_head(head)
     suspect_part = b'"' + frame[len(head) :] if is_known else frame

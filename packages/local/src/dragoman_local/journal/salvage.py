@@ -1,4 +1,4 @@
-"""Saves what can be read of a damaged journal, and keeps the damaged file.
+"""Recovers the readable part of a damaged journal, and keeps the damaged file.
 
 Every stream is read from its beginning up to the first entry that is not as it was written, and put into a
 new file. When that is complete, the damaged one is moved aside under a name that says what it is, and the new
@@ -48,7 +48,7 @@ ROWS = "select sequence, direction, time, frame, sum from entries"
 
 
 class Salvage(Struct, frozen=True, kw_only=True):
-    """What was saved from a damaged journal."""
+    """The content recovered from a damaged journal."""
 
     damaged_file: Path
     """The damaged file, as it was."""
@@ -60,7 +60,7 @@ class Salvage(Struct, frozen=True, kw_only=True):
 
 
 def is_ours(path: Path) -> bool:
-    """Whether the header of a file, damaged or not, says that it is a journal."""
+    """Whether a file's header says that it is a journal, damaged or not."""
     try:
         with path.open("rb") as file:
             header = file.read(HEADER)
@@ -70,7 +70,7 @@ def is_ours(path: Path) -> bool:
 
 
 def repair(path: Path) -> Salvage:
-    """Set a journal aside, damaged or not, and save what can be read of it; for somebody who asks for it."""
+    """Move a journal aside, damaged or not, and recover what can be read of it; on request of a user."""
     lock = sqlite_file.FolderLock(path)
     lock.share()
     try:
@@ -85,7 +85,7 @@ def repair(path: Path) -> Salvage:
 
 
 def set_aside(path: Path, lock: sqlite_file.FolderLock, *, seal: Seal | None = None) -> Salvage:
-    """Put a new journal with what can be read of a damaged one in its place."""
+    """Replace a damaged journal by a new one with its readable content."""
     if not lock.try_exclusive():
         raise JournalDamaged(f"{path} is damaged, and another process has it open; end that one first")
     try:

@@ -1,4 +1,4 @@
-"""What is stored, sealed: nobody reads or forges it without the key.
+"""Encrypts stored data, so that nobody can read or forge it without the key.
 
 A frame is sealed with AES-256-GCM under a random nonce; its stream, place, direction and time are bound to
 it, so that an entry which was changed, moved or put into another stream does not open. What is known about a
@@ -39,18 +39,20 @@ _INFO = msgpack_decoder(tuple[str, str, str, str, str, float, float, int])
 
 
 class WrongKey(JournalError):
-    """The journal is sealed with another key, or it is not sealed and a key was given, or the reverse."""
+    """The journal is encrypted with another key, or is not encrypted although a key was given, or the
+    reverse.
+    """
 
 
 class OpenedStream(NamedTuple):
-    """What is known about a stream, and how many entries are missing at its end."""
+    """The description of a stream, and how many entries are missing at its end."""
 
     info: StreamInfo
     lost_entries: int
 
 
 class Seal:
-    """Seals and opens under one key. May be used from several threads."""
+    """Encrypts and decrypts with one key. May be used from several threads."""
 
     def __init__(self, key: bytes) -> None:
         if len(key) < KEY_BYTES:

@@ -1,4 +1,4 @@
-"""The cipher of a sealed journal: AES-256-GCM under random nonces, with keys that are derived (HKDF).
+"""The cipher of an encrypted journal: AES-256-GCM with random nonces and derived keys (HKDF).
 
 Over the package `cryptography` (`dragoman-sdk[sealed]`), which takes a while to import: `Seal` loads this
 module when it has a key.
@@ -18,12 +18,12 @@ SALT = b"dragoman journal 1"
 
 
 def derive_key(key: bytes, purpose: bytes, size: int = 32) -> bytes:
-    """Another key for each purpose, from which the given one cannot be found."""
+    """A separate key for each purpose, from which the given one cannot be computed."""
     return HKDF(algorithm=SHA256(), length=size, salt=SALT, info=purpose).derive(key)
 
 
 class StreamCipher:
-    """Seals and opens under the key of one stream."""
+    """Encrypts and decrypts with the key of one stream."""
 
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCM(key)

@@ -1,4 +1,4 @@
-"""The mark of a sealed journal in its file: which key it was sealed with.
+"""The mark in the file of an encrypted journal that identifies its key.
 
 A sealed file is opened with its key and not without it; a plain one is never sealed halfway. The mark is a
 table of its own, which plain journals do not have. If it was lost with a damaged page, the streams tell.
@@ -37,7 +37,7 @@ def check_mark(connection: sqlite3.Connection, seal: Seal | None, *, name: str) 
 
 
 def mark_of(connection: sqlite3.Connection) -> str | None:
-    """The key that the file was sealed with, by its id; None for a plain one."""
+    """The id of the key that the file was encrypted with; None for a plain file."""
     has_table = connection.execute(
         "select 1 from sqlite_master where type = 'table' and name = 'seal'"
     ).fetchone()

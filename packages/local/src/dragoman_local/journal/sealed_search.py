@@ -1,4 +1,4 @@
-"""Search in a sealed journal: an index of words would be its text in clear, so the entries are read.
+"""Search in an encrypted journal: it reads the entries, because a word index would reveal their text.
 
 The latest streams come first, and their passages as they were said. What is read for one search is bounded:
 behind the bound nothing is found, and the log says so.

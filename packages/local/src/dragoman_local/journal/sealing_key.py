@@ -1,4 +1,4 @@
-"""Where the key of a sealed journal comes from: the environment, a file, or the keyring of the desktop.
+"""Finds the key of an encrypted journal: in the environment, a file, or the desktop's keyring.
 
     key = read_key("env:HUB_KEY")
 

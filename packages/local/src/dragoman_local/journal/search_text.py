@@ -1,4 +1,4 @@
-"""The words of a search: how text is prepared for an index, what a query means, and how a hit is shown.
+"""Text handling for search: prepares text for the index, parses queries, and shows hits.
 
 A query is words; all must be there, each from its beginning. Scripts that are written without spaces are
 taken character by character, so that a word within a sentence is found. Nothing a person types is an
@@ -26,7 +26,7 @@ AROUND = 60
 
 
 def space_words(text: str) -> str:
-    """Text as it is put into the index."""
+    """The form of a text that is put into the index."""
     return re.sub(_UNSPACED, rf"\1{SPLIT}", text)
 
 
@@ -36,18 +36,18 @@ def unspace_words(text: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a query, as they were typed; what has no letter and no digit is none."""
+    """The words of a query, as typed, except those without a letter or digit."""
     return [word for word in unspace_words(text).replace("\0", " ").split() if _WORD.search(word)]
 
 
 def match_expression(text: str) -> str | None:
-    """A query for the index; None if it holds no word at all."""
+    """The index query; None if it has no word."""
     terms = ['"{}"*'.format(space_words(word).replace('"', '""')) for word in words_of(text)]
     return " ".join(terms) or None
 
 
 def excerpt(text: str, query: str) -> str:
-    """The surroundings of the first word that the text has, on one line."""
+    """The first matching word with its context, on one line."""
     flat = " ".join(text.split())
     parts = [part.casefold() for word in words_of(query) for part in _WORD.findall(word)]
     places = [flat.casefold().find(part) for part in parts]
@@ -57,7 +57,7 @@ def excerpt(text: str, query: str) -> str:
 
 
 def has_all(text: str, query: str) -> bool:
-    """Whether a text has what `query` asks for: what an index answers, without one."""
+    """Whether a text matches `query`: the same answer as the index, without one."""
     words = f" {_fold(text)}"
     terms = [_fold(word) for word in words_of(query)]
     return bool(terms) and all(f" {term}" in words for term in terms)

@@ -1,4 +1,4 @@
-"""What nodes share beside their streams: a register of small values, and a bus for words between them.
+"""State that nodes share besides their streams: a register of small values, and a bus for messages.
 
 - The register decides: `create` and `update` succeed for one of many who try, and whoever holds an older
   revision is refused. To read a value says what it was, never what it is: nothing is decided by reading.
@@ -18,7 +18,7 @@ from msgspec import Struct
 
 
 class RegisterValue(Struct, frozen=True):
-    """A value of the register, and the revision under which it stands."""
+    """A value of the register, and its revision."""
 
     value: bytes
     revision: int
@@ -38,7 +38,7 @@ class Subscription(Protocol):
 
 
 class Register(Protocol):
-    """Small values by key, for all nodes the same. What cannot be said now is `JournalError`."""
+    """Small values by key, shared by all nodes. Raises `JournalError` if they are not available now."""
 
     async def create(self, key: str, value: bytes) -> int:
         """Set a new key; returns its first revision. Raises `KeyTaken` if the key holds something."""

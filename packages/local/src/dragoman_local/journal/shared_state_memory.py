@@ -1,4 +1,4 @@
-"""The register and the bus within one process: for tests, and for nodes that live together.
+"""The register and the bus within one process: for tests, and for nodes in the same process.
 
 Values are held by one `SharedMemory`; each node has its own `MemoryNode` of it, which can be cut off from the
 others and slowed down, as a network would do it.
@@ -14,7 +14,7 @@ from dragoman_local.journal.shared_state import OnBusMessage, OnValueChange, Reg
 
 
 class SharedMemory:
-    """What all nodes share."""
+    """The state that all nodes share."""
 
     def __init__(self) -> None:
         self.values: dict[str, RegisterValue] = {}

@@ -1,4 +1,4 @@
-"""Opens the journal's file: whose it is, who may read it, how safe a commit is.
+"""Opens the journal's file: checks its owner and permissions, and sets how safe a commit is.
 
 The file and its folder are for their owner's eyes. Whoever has the journal open holds a shared lock on a
 file beside it, so that a damaged journal is set aside only when nobody else writes into it. The lock is not
@@ -79,7 +79,7 @@ def make_file(path: Path) -> None:
 
 
 def close_to_others(path: Path) -> None:
-    """Take from others what an older or a foreign program let them read."""
+    """Remove other users' read permission, which an older or foreign program may have left."""
     if path.stat().st_mode & 0o077 and sys.platform != "win32":
         path.chmod(0o600)
 
@@ -87,7 +87,7 @@ def close_to_others(path: Path) -> None:
 def connect_writer(
     path: Path, durability: Durability, busy_seconds: float, *, pause: Callable[[float], object] = time.sleep
 ) -> sqlite3.Connection:
-    """A connection to a journal of our version; what is not ours is left as it is."""
+    """Connect to a journal of our version; other files are left unchanged."""
     connection = connect(path, busy_seconds)
     try:
         version(connection)
@@ -153,7 +153,7 @@ def is_damage(error: Refusal) -> bool:
 
 
 def explain(error: Refusal, path: Path) -> JournalError:
-    """What an error of SQLite means to whoever uses the journal."""
+    """The journal error for an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", None)
     base = None if code is None else code & 0xFF
     if base == sqlite3.SQLITE_FULL:

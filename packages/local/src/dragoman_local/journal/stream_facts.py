@@ -1,4 +1,4 @@
-"""Learns from a conversation's frames what its description should say: agent, folder, session, title, state.
+"""Reads a stream's description from its frames: agent, folder, session, title, state.
 
 The title is the agent's if it gives one, else the beginning of the first prompt. A conversation that goes on
 from another one keeps the title of that: its first prompt begins with a brief, and so do titles that agents

@@ -1,4 +1,4 @@
-"""What is done with streams, as statements over a connection: append, read a page, describe, list, delete.
+"""SQL operations on streams: append, read a page, describe, list, delete.
 
 Every function here runs inside a transaction that its caller began. It reads what it depends on in that
 transaction, because another process may have written since, and it refuses before it writes.
@@ -79,7 +79,7 @@ PAGE = (
 
 
 def clean(text: str) -> str:
-    """Text that can be stored: a path may hold bytes that are no character."""
+    """Text that can be stored: a path may hold bytes that are not characters."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 

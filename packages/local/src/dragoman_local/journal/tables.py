@@ -98,7 +98,7 @@ where number = ? and updated = ? and last = ? and sum = ?
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Make what an empty file lacks, in one transaction."""
+    """Create the tables that an empty file lacks, in one transaction."""
     if version(connection):
         return
     connection.execute("begin immediate")
@@ -126,7 +126,7 @@ def probe(connection: sqlite3.Connection) -> None:
 
 
 def version(connection: sqlite3.Connection) -> int:
-    """The version of the file; 0 if it is empty. What cannot be ours is refused."""
+    """The version of the file; 0 if it is empty. Raises an error for files that are not ours."""
     application, file_version, schema = _marks(connection)
     if application != APPLICATION and (application or schema):
         raise NotAJournal("this database belongs to another program")
@@ -275,7 +275,7 @@ PACK_FROM = 4 * 1024
 
 
 def pack(direction: int, frame: bytes) -> tuple[int, bytes]:
-    """A frame as it is stored, and with which number."""
+    """The stored form of a frame, and the number of that form."""
     if len(frame) >= PACK_FROM:
         packed_frame = zlib.compress(frame, 1)
         if len(packed_frame) < len(frame) * 3 // 4:
@@ -284,7 +284,7 @@ def pack(direction: int, frame: bytes) -> tuple[int, bytes]:
 
 
 def place_sum(number: int, sequence: int, direction: int, time: float) -> int:
-    """With what the checksum of a row begins: where it stands."""
+    """The start of a row's checksum: the row's position."""
     return zlib.crc32(_KEY(number, sequence, direction, time))
 
 
@@ -295,7 +295,7 @@ def entry_sum(number: int, sequence: int, direction: int, time: float, frame: by
 def read_entry(
     stream: StreamRow, sequence: int, row: tuple[object, ...], *, seal: Seal | None = None
 ) -> StoredEntry | None:
-    """A row (sequence, direction, time, frame, sum) if it is the one that was written there."""
+    """Read a row (sequence, direction, time, frame, sum), if its checksum is right."""
     stored_sequence, direction, time, frame, checksum = row
     number = stream.number
     if stored_sequence != sequence or not (

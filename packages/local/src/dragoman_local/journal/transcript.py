@@ -1,4 +1,4 @@
-"""Transcripts: a stream as text, one JSON object a line, written and read.
+"""Reads and writes transcripts: a stream as text, one JSON object per line.
 
 The first line is a header, `{"transcript": 1, "stream": …, "title": …}`; 1 is the version of the format. Then
 comes a line for each entry: `ts` in seconds since 1970, `dir` (`to_agent`, `to_client` or `note`), and the
@@ -61,7 +61,7 @@ class _TranscriptLine(Struct):
 
 
 def header(info: StreamInfo, **more: object) -> bytes:
-    """`more` are further members, such as the streams of its children."""
+    """The header line. `more` are additional fields, such as the streams of its children."""
     members = {**msgspec.to_builtins(info), **more}
     return msgspec.json.encode({"transcript": VERSION, **_non_empty(members)}) + b"\n"
 
@@ -178,7 +178,7 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[Entry]:
 
 
 def read_header(first: bytes) -> StreamInfo | None:
-    """What a header line tells; None if it is none."""
+    """Read a header line; None if it is not one."""
     try:
         fields = msgspec.json.decode(first)
         if isinstance(fields, dict) and "transcript" in fields:

@@ -1,5 +1,5 @@
-"""The index of words: made from the entries when somebody searches, or before that in slices, and made again
-when it is damaged.
+"""The word index: built from the entries at the first search, or in slices before it, and rebuilt when it is
+damaged.
 
 Whoever appends does not pay for it. An index row is a passage: what one speaker said in one go. A passage at
 the end of a stream may still be growing, so the index remembers where it began and reads from there again.
@@ -64,7 +64,7 @@ def catch_up(connection: sqlite3.Connection, *, most: int = STEP_ENTRIES, spare:
 
 
 def rebuild(connection: sqlite3.Connection) -> None:
-    """Begin again, with an empty index.
+    """Start again with an empty index.
 
     A damaged index cannot even be dropped, so the tables behind it get what those of a new one hold.
     """

@@ -1,4 +1,4 @@
-"""The one thread that writes: it takes what has gathered and commits it together.
+"""The only thread that writes: it commits all waiting entries together.
 
 A commit waits for the disk, so the cost of one is shared by all who asked meanwhile: each gets its own
 result, and all get it after the same commit. If a shared commit fails, each is tried alone, so that nobody

@@ -1,1 +1,1 @@
-"""The agent kit: durable sessions, and what goes with them, over a plain `Agent`. See `kit`."""
+"""The agent kit: adds durable sessions, and what they need, to a plain `Agent`. See `kit`."""

@@ -1,5 +1,5 @@
-"""Slash commands: declared by a decorator, announced to every session, dispatched from a prompt's first
-words.
+"""Slash commands: a decorator declares them, every session announces them, and the first word of a prompt
+selects one.
 
 A command is a prompt whose text begins with `/name`; what follows is its argument, and other blocks may
 accompany it. A prompt that begins like a command which nobody declared is a prompt like any other.

@@ -1,4 +1,4 @@
-"""What a kit keeps for one connection: its open sessions and its share of the journal.
+"""The state of a kit for one connection: its open sessions and its share of the journal.
 
 It lasts as long as the link: a task of the link holds it, and when the link closes, that task ends the
 sessions, stores what they said, and gives the journal back.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class KitConnection:
-    """Made with the first session that a client asks for."""
+    """One connection, made at the client's first request for a session."""
 
     def __init__(self, client: ClientHandle, shelf: JournalLender) -> None:
         self._client = client

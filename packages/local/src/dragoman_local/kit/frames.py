@@ -1,4 +1,4 @@
-"""The frames in which a session is stored, and how each is told from the others.
+"""The frames that store a session, and how to tell their kinds apart.
 
 Updates are stored as they were sent, so that a load sends them again without reading them. A prompt and its
 answer are stored as a request and its result, under the number of the turn; what the kit remembers besides
@@ -46,7 +46,7 @@ _prompts = json_decoder(StoredPrompt)
 
 
 def update_head(session_id: str) -> bytes:
-    """How every update of a session begins, up to the update itself; `}}` ends it."""
+    """The beginning of every update frame of a session, up to the update itself; `}}` ends it."""
     return UPDATE + _encode(session_id) + b',"update":'
 
 
@@ -55,7 +55,7 @@ def update_frame(session_id: str, update: v1.SessionUpdate) -> bytes:
 
 
 def beginnings(session_id: str, tags: Iterable[str]) -> tuple[bytes, ...]:
-    """How updates of these kinds begin."""
+    """The beginnings of update frames of these kinds."""
     head = update_head(session_id) + b'{"sessionUpdate":"'
     return tuple(head + tag.encode() + b'"' for tag in tags)
 
@@ -65,7 +65,7 @@ def note(kind: str, value: object = None) -> bytes:
 
 
 def read_note(frame: bytes) -> StoredNote | None:
-    """A note of the kit; None if somebody else has written it."""
+    """Read a note of the kit; None for other notes."""
     try:
         return _notes.decode(frame)
     except msgspec.MsgspecError:

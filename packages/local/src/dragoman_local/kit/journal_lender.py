@@ -1,5 +1,4 @@
-"""Where an agent's sessions are kept: one journal, opened when it is first needed and closed after its last
-user.
+"""The journal of an agent's sessions: opened on first use, and closed after its last user.
 
 A journal in a file belongs to the event loop that opened it, so each loop has its own. Sessions of different
 agents may share a file; a stream is named after its agent and its session.
@@ -22,7 +21,7 @@ JournalSource: TypeAlias = "Journal | str | os.PathLike[str] | None"
 
 
 def sessions_path(environ: Mapping[str, str] | None = None) -> Path:
-    """Where sessions are kept unless the agent says otherwise: beside this person's history."""
+    """The default path of stored sessions: beside the user's history."""
     return history_path(environ).with_name("sessions.db")
 
 
@@ -48,7 +47,7 @@ def leases_of(path: Path) -> Path:
 
 
 class JournalLender:
-    """Lends the journal. Constructing one opens nothing."""
+    """Lends the journal. Making one opens nothing."""
 
     def __init__(self, source: JournalSource, *, agent: str, durability: Durability = "full") -> None:
         self.agent = agent

@@ -1,4 +1,4 @@
-"""The agent kit, declared: what an agent has besides its prompt handler.
+"""Declares an agent with the kit: everything besides its prompt handler.
 
 A kit gives an `Agent` the handlers of every session method. Sessions are kept in a journal (SQLite, unless
 told otherwise), each with its conversation, settings, usage and memories, and can be loaded by any later

@@ -1,4 +1,4 @@
-"""This machine's files and commands, confined to the folders of a session, for when a client lends none.
+"""This machine's files and commands, limited to a session's folders, for clients that offer none.
 
 Nothing is opened before it is used. Commands are owned trees: what they start ends with them, with the
 session, and with this process.
@@ -27,7 +27,7 @@ _writing = threading.Lock()  # sessions may share folders
 
 
 class CommandResult(NamedTuple):
-    """How a command ended, and the end of what it said."""
+    """A command's exit status, and the end of its output."""
 
     output: str
     exit_code: int | None
@@ -36,7 +36,7 @@ class CommandResult(NamedTuple):
 
 
 class LocalTools:
-    """Opened when it is first used; belongs to one session."""
+    """A session's local files and commands, opened on first use."""
 
     def __init__(self, session: AgentSession) -> None:
         settings = FileSettings()

@@ -1,4 +1,4 @@
-"""What is said in one session, on its way into the journal and then to the client: stored first, in order.
+"""The log of a session: each message is stored in the journal first and then sent to the client, in order.
 
 `add` never waits, so that speaking stays fast: what is said while the disk is busy is stored together, in one
 append. Only when the journal has made a group safe is it sent, so whatever a client has seen is in the replay
@@ -34,7 +34,7 @@ ENTRY_BYTES = 256
 
 
 class KitJournal:
-    """One open session's end of its stream."""
+    """The writer of one open session's stream."""
 
     def __init__(
         self, journal: Journal, stream: str, *, last: int, clock: Callable[[], float] = time.time

@@ -1,4 +1,4 @@
-"""Reaches MCP servers with the official package: a program on its standard streams, or an address.
+"""Connects to MCP servers with the official package: to a program's standard streams, or to an address.
 
 Importing this module imports `mcp`, which takes about a second; nothing but `mounts` does. A program is an
 owned tree of ours rather than the package's child, so that it is gone when we are, however we end.

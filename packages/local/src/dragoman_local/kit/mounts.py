@@ -1,4 +1,4 @@
-"""The MCP servers that a client gave a session: started with it, ended with it, seen by no other.
+"""The MCP servers that a client names for a session: they start and end with it, and serve no other.
 
 Each server has a task of its own, so that one which fails costs nothing but itself: the user is told, and the
 session goes on without it. The `mcp` package is imported here, in a thread, and only for a session that has
@@ -49,7 +49,7 @@ class MountedTool(Struct, frozen=True, kw_only=True):
 
 
 class MountedResult(Struct, frozen=True, kw_only=True):
-    """What a tool answered."""
+    """A tool's result."""
 
     content: list[v1.ContentBlock]
     is_error: bool = False
@@ -62,7 +62,7 @@ class MountedResult(Struct, frozen=True, kw_only=True):
 
 
 class MountingSession(Protocol):
-    """What the servers need of their session; `KitSession` is one."""
+    """The parts of a session that its servers use; `KitSession` implements it."""
 
     id: str
     cwd: str
@@ -73,7 +73,7 @@ class MountingSession(Protocol):
 
 
 class Mounts:
-    """Begins to start the servers at once; `ready` waits for them."""
+    """Starts the servers at once; `ready` waits for them."""
 
     def __init__(self, session: MountingSession) -> None:
         self._session = session

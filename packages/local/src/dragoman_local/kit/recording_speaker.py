@@ -1,5 +1,5 @@
-"""Speech that is stored before it is heard: each frame goes into the session's log, and from there to the
-client once the journal has made it safe.
+"""Stores each update before it is sent: the frame goes into the session's log, and to the client once the
+journal has stored it safely.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RecordingSpeaker(Lender):
-    """A speaker whose words are kept."""
+    """Sends updates and stores them."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Brings a stored session back: what it had come to, and its conversation as updates.
+"""Restores a stored session: its state, and its conversation as updates.
 
 One pass over the journal's pages does both. Updates go through unread; only prompts, answers and notes are
 looked at, which are few. A turn that has a prompt and no answer was cut short by the death of its process:

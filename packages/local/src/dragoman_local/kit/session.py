@@ -1,4 +1,4 @@
-"""A durable session: what it is set to, what it has used, what it remembers, and what runs in it.
+"""A durable session: its settings, its usage, its memory, and its running turn.
 
 It lives in one connection, from `session/new`, `load`, `resume` or `fork` to `session/close` or the end of
 the connection; its log outlives it. What it started (tasks, MCP servers, commands) ends with it and is seen
@@ -67,7 +67,7 @@ class StopTurn(Exception):
 
 
 class KitTurn(RecordingSpeaker, Turn, Generic[C]):
-    """What a prompt handler of a kit gets.
+    """The turn that a kit's prompt handler gets.
 
         @kit.prompt
         async def reply(turn: KitTurn[None]) -> None:
@@ -251,7 +251,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
 
 
 class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
-    """Made by the kit. `conversation` is what the agent's factory made for it.
+    """A session made by the kit. `conversation` is the object that the agent's factory made for it.
 
         @kit.prompt
         async def reply(turn: KitTurn[Chat]) -> None:

@@ -1,4 +1,4 @@
-"""Says to other processes that a turn is running in a session, for as long as this process lives.
+"""Tells other processes that a turn is running in a session, as long as this process lives.
 
 The lease is a lock on a file beside the journal. The system drops it with the process, however that ends,
 so a lease never has to expire. It does not guard the journal, whose appends guard themselves
@@ -17,7 +17,9 @@ from dragoman.system.files import try_lock
 
 
 class SessionFileLock:
-    """One session's. Without a folder (a journal in memory) there are no others, and it is always granted."""
+    """The lock of one session. Without a folder (a journal in memory) there is no other process, and it is
+    always granted.
+    """
 
     def __init__(self, folder: Path | None, stream: str) -> None:
         name = hashlib.sha256(stream.encode(errors="replace")).hexdigest()[:32]

@@ -50,7 +50,7 @@ PAGE = 50
 
 
 class SessionKit(Protocol):
-    """What durable sessions need of their kit; `Kit` is one."""
+    """The parts of a kit that its sessions use; `Kit` implements it."""
 
     agent: Agent
     shelf: JournalLender

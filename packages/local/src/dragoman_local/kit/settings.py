@@ -1,4 +1,4 @@
-"""What can be set in a session: declared once, shown in both shapes of the protocol.
+"""Settings of a session: declared once, and offered as config options and as modes.
 
 An `Option` is a choice among values, a `Switch` is on or off, `Modes` are the ways in which an agent works.
 All become `configOptions`; modes become `modes` as well, for clients that know nothing else. A
@@ -23,7 +23,7 @@ MODE = "mode"
 
 
 class Choice(Struct, frozen=True):
-    """One value of an option, and what a person reads.
+    """One value of an option, and its label.
 
         quick = Choice("quick", "Quick look", description="Reads only what changed")
         depth = Option("depth", [quick, Choice("deep", "Whole project")])
@@ -87,7 +87,7 @@ class Option:
 
 
 class Switch:
-    """Something that is on or off. Clients that did not say that they know switches are not shown it.
+    """A setting that is on or off. Clients that do not announce support for switches do not see it.
 
         kit = Kit(agent, options=[Switch("thinking", default=True, name="Think first")])
 
@@ -125,7 +125,7 @@ class Switch:
 
 
 class Modes(Option):
-    """The ways in which an agent works; exactly one holds at any time.
+    """The modes of an agent; exactly one is active at any time.
 
         kit = Kit(agent, modes=Modes(("ask", "Ask first"), ("edit", "Edit files"), default="ask"))
 

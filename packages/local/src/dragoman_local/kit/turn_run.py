@@ -1,4 +1,4 @@
-"""Runs a turn of a durable session: prompt stored, handler run, answer stored, and only then answered.
+"""Runs a turn of a durable session: stores the prompt, runs the handler, stores the answer, then sends it.
 
 The prompt is on disk before the handler begins, so a turn that is cut short leaves a trace; the answer is
 on disk before the client has it, so what a client has seen finished is never lost. A cancel changes

@@ -1,4 +1,4 @@
-"""What a session has used: tokens and money, summed over its turns."""
+"""The usage of a session: tokens and money, summed over its turns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dragoman.schema import v1
 
 
 class TokenUsage(Struct, kw_only=True):
-    """Tokens and money. The protocol's total is the sum of what went in and out."""
+    """Tokens and money. The protocol's total is the sum of input and output."""
 
     input_tokens: int = 0
     output_tokens: int = 0

@@ -1,4 +1,5 @@
-"""Agents known by name: where a name, a command line or an address leads, and why an agent does not start.
+"""Agents by name: finds the agent for a name, a command line or an address, and explains why one does not
+start.
 
     agent = find_agent("claude")  # KnownAgent(name, command, env, allow, source)
     for agent in known_agents(): ...

@@ -1,4 +1,4 @@
-"""An agent, and the PATH that it is found and started with.
+"""An agent, and the PATH on which its program is found and started.
 
 `find_agent` looks along the PATH we were started with, which is short when a desktop or a service started us.
 `reach_agent` asks the user's login shell as well, but only when ours does not have the program: a shell takes

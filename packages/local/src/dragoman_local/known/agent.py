@@ -1,4 +1,4 @@
-"""One agent that can be started by name: a value, with nothing started.
+"""An agent that can be started by name, as a plain value.
 
 Its environment may hold secrets, so its values are never part of a text that this room makes: not of
 `repr`, not of an error.
@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 
 class AgentSource(StrEnum):
-    """Where the knowledge of an agent comes from."""
+    """Where an agent's definition comes from."""
 
     CONFIG = "config"
     """A table of our configuration file."""
@@ -36,7 +36,7 @@ class AgentSource(StrEnum):
 
 
 class KnownAgent(Struct, frozen=True, kw_only=True):
-    """What it takes to start one agent."""
+    """Everything needed to start one agent."""
 
     name: str
     command: tuple[str, ...]

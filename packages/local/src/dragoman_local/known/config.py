@@ -1,4 +1,4 @@
-"""Our configuration file, as far as it names agents.
+"""Reads the agents from our configuration file.
 
     default_agent = "mine"
 
@@ -47,7 +47,7 @@ class ConfigMistake(LocalMistake):
 
 
 class AgentConfig(Struct, frozen=True, kw_only=True):
-    """What the file says of agents."""
+    """The agents in the file."""
 
     path: str
     agents: Mapping[str, KnownAgent] = field(default_factory=dict)
@@ -60,13 +60,13 @@ def config_path() -> Path:
 
 
 def read_config(path: Path | None = None) -> AgentConfig:
-    """Read our file, or the one that is named. Raises `LocalMistake`."""
+    """Read our file, or the named one. Raises `LocalMistake`."""
     place = path or config_path()
     return parse_config(read_text(place), path=str(place))
 
 
 def read_text(path: Path) -> str:
-    """The text of the file; nothing when there is no such file."""
+    """The text of the file; empty if it does not exist."""
     try:
         # As bytes: newlines stay what they are, and an edit writes them back so.
         return path.read_bytes().decode("utf-8")

@@ -1,4 +1,5 @@
-"""Adds agents to our configuration file, takes them out, and names the default one; every other line stays.
+"""Adds and removes agents in our configuration file, and sets the default agent; every other line stays as it
+is.
 
 The edit is made in the text and checked by reading the result: if it does not say exactly what was wanted,
 nothing is written. The file is replaced as a whole, so that a reader never sees half of it. A new file is for
@@ -34,7 +35,7 @@ def add_agents(agents: Iterable[KnownAgent], *, path: Path) -> None:
 
 
 def set_default(name: str, *, path: Path) -> None:
-    """Make an agent the one that answers when none is named."""
+    """Set the agent that is used when none is named."""
     text = read_text(path)
     config = parse_config(text, path=str(path))
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -59,7 +60,7 @@ def remove_agent(name: str, *, path: Path) -> None:
 
 
 def as_table(agent: KnownAgent) -> str:
-    """The agent as it stands in the file."""
+    """The agent's table in the file."""
     lines = [f"[agents.{write_key(agent.name)}]"]
     if agent.title:
         lines.append(f"title = {write_value(agent.title)}")

@@ -1,4 +1,4 @@
-"""Agents out of other products' configuration: Zed, the JetBrains IDEs, acpx.
+"""Reads agents from the configuration of other products: Zed, the JetBrains IDEs, acpx.
 
 Each reader takes the bytes of a file and gives what can be started from here, and for the rest why it
 cannot. Nothing is opened, and no value of an environment stands in a reason.

@@ -1,4 +1,4 @@
-"""What the last words of a program mean, for the failures that everybody runs into.
+"""Explains common failures by the last lines that a program printed.
 
 A table: the first pattern that fits gives meaning and advice. Nothing fits an unknown failure, and then
 nothing is guessed: the words themselves are the evidence.
@@ -100,7 +100,7 @@ STATUSES = {
 
 
 def explain(text: str, *, returncode: int | None = None, signal: str | None = None) -> tuple[str, str]:
-    """Meaning and advice; empty when nothing is known."""
+    """Meaning and advice; empty if the failure is unknown."""
     for hint in HINTS:
         if re.search(
             hint.pattern, text, re.IGNORECASE

@@ -1,4 +1,4 @@
-"""How rules and remembered answers know an agent: by the name that somebody gave it, else by what is run.
+"""The identity of an agent for rules and remembered answers: its configured name, otherwise its command.
 
 A program of PATH that is called alone is its name. Of a longer command every word counts, its program and its
 files by their places: what a word means to a program nobody knows, so two scripts of one interpreter, two
@@ -18,7 +18,7 @@ from dragoman_local.known.redactor import redact_shapes
 
 
 def identity_of(agent: KnownAgent, cwd: str) -> str:
-    """`cwd` is where it is started."""
+    """The identity of an agent that is started in `cwd`."""
     return identity_of_command(agent.command, cwd) if agent.source is AgentSource.COMMAND else agent.name
 
 

@@ -1,4 +1,4 @@
-"""JSON as editors keep it: with comments and commas behind the last item.
+"""Reads JSON with comments and trailing commas, as editors write it.
 
 Comments become spaces and superfluous commas go, so that every other character keeps its line; then it is
 JSON like any other. Errors tell the line and never show what stands there: settings hold secrets.

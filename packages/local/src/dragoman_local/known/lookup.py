@@ -1,4 +1,4 @@
-"""From what a person types to an agent: a name, a command line or an address.
+"""Finds the agent that a user means: by name, command line or address.
 
 Names win in this order: our configuration file, what comes with the package, what `dragoman agents install`
 has installed, well-known agents on PATH. What is no name may be an address (`unix:/run/agent.sock`) or a
@@ -55,7 +55,8 @@ BUILT_IN: tuple[KnownAgent, ...] = (
 def find_agent(
     text: str, *, config: AgentConfig | None = None, path: str | None = None, or_missing: bool = False
 ) -> KnownAgent:
-    """The agent that is meant. Raises `LocalMistake` with what is known, or what is wrong with the file.
+    """The agent that the user means. Raises `LocalMistake` with the known agents, or with the mistake in the
+    file.
 
     A well-known agent that is not installed is given only to those who ask for it with `or_missing`.
     """
@@ -149,7 +150,7 @@ def well_known_for(name: str, command: Sequence[str], source: AgentSource) -> We
 
 
 def install_hint(entry: WellKnown) -> str:
-    """How to install the agent: by us if our list has it, else as its maker says."""
+    """How to install the agent: with our command if our list has it, else as its vendor says."""
     own = f"try: {entry.install}" if " install " in entry.install else f"install {entry.install}"
     return f"try: dragoman agents install {entry.name}; or {own}" if entry.registry else own
 

@@ -1,4 +1,4 @@
-"""Where configuration files lie, on each system: ours, and those whose agents can be imported.
+"""The paths of configuration files on each system: ours, and those of products whose agents can be imported.
 
 Pure: system, environment and home folder are given, so that every system is tested on every system.
 """
@@ -17,7 +17,7 @@ ACPX_PROJECT = ".acpxrc.json"
 
 
 class Machine(Struct, frozen=True):
-    """What the place of a file depends on."""
+    """The facts about a machine that decide where files are."""
 
     platform: str = field(default_factory=lambda: sys.platform)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)

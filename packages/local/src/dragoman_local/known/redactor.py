@@ -1,4 +1,4 @@
-"""Takes secrets out of texts that are shown: evidence helps only if one dares to pass it on.
+"""Removes secrets from texts that are shown, so that a person can pass them on as evidence.
 
 Two kinds are found: the values of variables that we know, and what has the shape of a key. Neither is a
 promise: a secret that looks like a word and that nobody told us of stays.

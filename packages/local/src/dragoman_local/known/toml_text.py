@@ -1,4 +1,4 @@
-"""TOML as text: which lines say what, and how a value is written.
+"""TOML as text: finds the lines of an entry, and writes values.
 
 The standard library reads TOML but tells neither lines nor comments. A text that is valid as a whole falls
 into statements that are valid each by itself, so statements are found by adding lines until one parses. That

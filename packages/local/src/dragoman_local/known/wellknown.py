@@ -1,4 +1,4 @@
-"""Agents of other makers that speak the protocol: their names, commands and the variables they log in with.
+"""Well-known agents of other vendors: names, commands, and the variables that they log in with.
 
 Facts, gathered from the makers' own pages. An agent is offered when one of its commands is on PATH; the
 first that is there wins, so the present name of a program stands before its former ones. Nothing is

@@ -1,4 +1,4 @@
-"""The boundary: one value that says what a command may write, what it sees read-only, and what not at all.
+"""The boundary of a sandbox: the paths that a command may write, may only read, or can't see.
 
 `plan` makes it, people read it as text or JSON, and `launcher` gets exactly this value. It knows names of
 files and nothing of processes.
@@ -75,7 +75,7 @@ def _amount(name: str, value: int) -> str:
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """A file or folder by its path, and which one it is: a path may lead elsewhere a moment later."""
+    """A file or folder by its path and identity: a path may lead elsewhere a moment later."""
 
     path: str
     device: int
@@ -83,7 +83,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class Network(Struct, frozen=True, kw_only=True):
-    """What is permitted of a network that is filtered; nothing else is."""
+    """The permitted destinations of a filtered network."""
 
     places: tuple[str, ...] = ()
     """See `destinations`."""
@@ -154,7 +154,7 @@ class ProfileParts(Struct, frozen=True, kw_only=True):
 
 
 def parse_profile(text: str) -> Profile:
-    """The text itself, if it is a profile. Raises `LocalMistake` if it is none."""
+    """Check a profile and return it. Raises `LocalMistake` if it is not valid."""
     read_profile(text)
     return text
 
@@ -182,7 +182,7 @@ def read_profile(text: str) -> ProfileParts:
 
 
 def works_in_folders(profile: Profile) -> bool:
-    """Whether it is a wall around folders, outside of which nothing can be written."""
+    """Whether a profile forbids writing outside of the session's folders."""
     return profile.startswith("workspace")
 
 

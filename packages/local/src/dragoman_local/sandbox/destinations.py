@@ -1,4 +1,4 @@
-"""Which places of the network a profile permits, by name and port, and which addresses are nobody's to reach.
+"""The network hosts and ports that a profile permits, and the addresses that nobody may reach.
 
 A place is written `HOST`, which means its ports 80 and 443, or `HOST:PORT`. `*.HOST` means every name below
 it. `/private` behind it permits addresses of a private network or of this machine. `localhost:PORT` is a port
@@ -26,7 +26,7 @@ _OF_PROVIDERS = frozenset({ipaddress.ip_address("168.63.129.16")})
 
 
 class Destination(NamedTuple):
-    """One place. Port 0 stands for the usual ones."""
+    """One host and port. Port 0 means the usual ports."""
 
     host: str
     port: int
@@ -39,7 +39,7 @@ class Destination(NamedTuple):
 
 
 def parse_destination(text: str) -> Destination:
-    """Raises `ValueError`, which says what is wrong."""
+    """Parse a destination; raises `ValueError` with the mistake."""
     match = _PLACE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a place of the network: write HOST, HOST:PORT or *.HOST")

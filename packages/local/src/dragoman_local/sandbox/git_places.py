@@ -1,4 +1,4 @@
-"""Where git keeps things, for the wall: a commit must work, and nobody may plant what git runs later.
+"""Paths of git for the sandbox: a commit must work, and nobody may plant code that git runs later.
 
 A repository's `config` and `hooks` say which programs git starts. They are read-only, and so is a file
 `.git`, which says where the repository is. Everything is read as files: git itself is not asked, because it

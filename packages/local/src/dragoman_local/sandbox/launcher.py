@@ -1,4 +1,4 @@
-"""A program that confines itself and becomes another: `launcher BOUNDARY PROGRAM [ARGUMENT …]`.
+"""A program that sandboxes itself and then runs another: `launcher BOUNDARY PROGRAM [ARGUMENT …]`.
 
 `BOUNDARY` is a `boundary.Boundary` as JSON; a `PROGRAM` without a slash is looked for along PATH, inside.
 

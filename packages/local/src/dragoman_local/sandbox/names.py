@@ -1,4 +1,4 @@
-"""Names that the wall treats apart: secrets, settings of agents and editors, start-up files, caches.
+"""File names that the sandbox treats apart: secrets, settings of agents and editors, start-up files, caches.
 
 A row is a path below the home folder, or below a folder of the session. What is not listed here is seen.
 """

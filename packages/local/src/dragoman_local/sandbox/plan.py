@@ -1,4 +1,4 @@
-"""Makes the boundary of a session: one function, from its profile, its folders and its home.
+"""Computes the boundary of a session's sandbox from its profile, its folders and its home.
 
 It reads names and kinds of files, and changes nothing, but for an empty folder for hooks in a repository
 without one (see `git_places`).

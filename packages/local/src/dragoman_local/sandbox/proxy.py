@@ -1,4 +1,4 @@
-"""The only way out of a wall with a filtered network: a proxy that knows names.
+"""A proxy that filters by host name: the only network access of a sandbox with a filtered network.
 
 The launcher forks it before it makes the namespaces, so it has the network of this machine, and hands it
 sockets that listen on the loopback inside. It lets through what the profile names: HTTP by the name in the

@@ -1,4 +1,5 @@
-"""Names that programs obey when they start in a folder, like `.claude/settings.json`, and that are not there.
+"""File names like `.claude/settings.json`, which programs obey when they start in a folder, and that don't
+exist yet.
 
 No kernel forbids a name in a folder that is writable. So they are looked at before a command and after it:
 what it made of them gets another name, and somebody is told. Nobody can say who made what meanwhile; for a

@@ -1,4 +1,4 @@
-"""What the launcher asks of the kernel: raw calls, the filter of system calls, Landlock, capabilities.
+"""The launcher's requests to the kernel: raw calls, the filter of system calls, Landlock, capabilities.
 
 Imported by `launcher` in a process of its own, and so made of little: `ctypes`, `os`, `struct`. A call that
 fails raises `OSError`. Numbers are those of x86-64; `wall.can_hold` refuses other processors.

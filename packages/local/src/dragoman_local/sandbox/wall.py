@@ -1,4 +1,4 @@
-"""Whether this machine can hold a wall, and the command line that runs a program behind one.
+"""Checks whether this machine supports the sandbox, and builds the command line that runs a program in it.
 
     reason = can_hold("workspace")             # None, or which layer refuses and what would help
     wall = Wall("workspace", folders=["/project"])
@@ -63,7 +63,9 @@ def confined(words: Sequence[str], boundary: Boundary) -> list[str]:
 
 
 def can_hold(profile: Profile) -> str | None:
-    """Why this machine cannot hold a profile; None if it can. It is tried once, with a real wall."""
+    """The reason why this machine does not support a profile; None if it does. It is tried once, with a
+    real sandbox.
+    """
     parts = read_profile(profile)
     return None if parts.base == "off" else _why_not(filters=parts.network is not None)
 

@@ -1,1 +1,1 @@
-"""The one place that knows what secrets look like. Pure: text in, spans or a redacted text out."""
+"""Recognises secrets in text, for all packages. Pure: text in, spans or a redacted text out."""

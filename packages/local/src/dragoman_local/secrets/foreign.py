@@ -1,4 +1,4 @@
-"""Passwords behind the word for a password in other languages than English. Pure."""
+"""Finds passwords after the word for "password" in languages other than English. Pure."""
 
 from __future__ import annotations
 

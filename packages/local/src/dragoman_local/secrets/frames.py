@@ -1,4 +1,4 @@
-"""Secrets of JSON frames: what `search` finds in their strings, and what their structure tells besides. Pure.
+"""Finds secrets in JSON frames: in their strings by `search`, and by their structure. Pure.
 
 A frame is decoded, each of its strings is redacted, and it is encoded again: so it stays JSON, and nothing
 but strings differs. Values under a telling name go whatever they look like, and so do environments, headers

@@ -1,4 +1,4 @@
-"""Secrets behind a telling name, in every common notation: shell, settings, markup, headers, code, prose.
+"""Finds secrets by the name before them, in common notations: shell, settings, markup, headers, code, prose.
 
 A name is searched for by a stem that all telling names have, then read backwards and forwards, and what
 follows says which notation it is. Quotes and spaces may be written with any number of backslashes, as in JSON

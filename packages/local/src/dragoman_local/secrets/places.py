@@ -1,4 +1,4 @@
-"""Secrets known by where they stand: in an address, in the options of a program, in a manifest. Pure."""
+"""Finds secrets by their place: in an address, in a program's options, in a manifest. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the secrets of a text: by their looks, by the name before them, by the place in which they stand.
+"""Finds secrets in a text: by their shape, by the name before them, by their place.
 
 `find` is the one search of the project: journal, audit log, recordings, the reviewer's mask and the hub's
 views differ only in what they put in place of a span. It takes decoded text, with JSON in it or JSON in JSON.

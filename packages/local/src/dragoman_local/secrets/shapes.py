@@ -1,4 +1,4 @@
-"""Secrets that are known by their looks alone: one row each, for every room that hides secrets.
+"""Secrets with a recognisable shape: one row each, for all packages that hide secrets.
 
 A row is the kind, a word that stands in every such secret, and what stands around it. A row is searched for
 as soon as it stands here. The facts are those that the services publish: prefix, alphabet, length. No pattern

@@ -1,4 +1,4 @@
-"""Writes a file so that it is either the old one or the new one, whole, at every moment.
+"""Writes a file atomically: at every moment it holds the whole old or the whole new contents.
 
 A new file is made beside the old one, in the folder that is already open, and takes its name. That name is
 never followed: if somebody has put a link there meanwhile, the link is replaced and what it led to stays as
@@ -23,7 +23,7 @@ _NO_HARD_LINKS = frozenset(
 
 
 class FileAppeared(Exception):
-    """There is a file where none was a moment ago."""
+    """A file exists that did not exist a moment ago."""
 
 
 def create(place: FilePlace, data: bytes, *, fsync: bool) -> None:
@@ -39,7 +39,7 @@ def create(place: FilePlace, data: bytes, *, fsync: bool) -> None:
 
 
 def replace(place: FilePlace, data: bytes, *, old: os.stat_result, fsync: bool) -> None:
-    """Put a new file in the place of the old one."""
+    """Replace the old file by a new one."""
     temporary = _write_temporary_file(place, data, mode=0o600, like=old, fsync=fsync)
     try:
         os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)

@@ -1,4 +1,4 @@
-"""What a turn has changed on disk, file by file, and the way back.
+"""The files that a turn has changed on disk, and how to undo the changes.
 
 A change has a diff where both sides are text and known. `revert` puts back what was there before; it refuses
 if the file is not as the comparison found it, because then somebody has worked on it since. A file is put
@@ -29,7 +29,7 @@ from dragoman_local.workspace.snapshot_entries import (
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """One file that is not as it was."""
+    """One changed file."""
 
     path: str
     kind: Literal["added", "modified", "removed"]
@@ -41,7 +41,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class ContentSource(Protocol):
-    """Where old contents come from."""
+    """The source of earlier contents."""
 
     root: str
 

@@ -1,4 +1,4 @@
-"""From what an agent asked to run to the words that are started: which program, and is it a line for a shell?
+"""Finds the program for a command that an agent requests, and decides whether a shell has to run it.
 
 The protocol's `command` is a program and `args` are its arguments. They are passed on as text, whatever they
 hold. Some agents put a whole line into `command` and leave `args` empty. If there is no program of that name,
@@ -35,7 +35,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
 class PlannedCommand(Struct, frozen=True, kw_only=True):
-    """What is about to be started, as a guard is shown it."""
+    """The command to start, as a guard sees it."""
 
     words: tuple[str, ...]
     """The program as it was asked for, and its arguments."""
@@ -63,7 +63,7 @@ def plan_command(
     shell_lines: bool,
     wall: str = "",
 ) -> PlannedCommand:
-    """What to start; an `ErrorAnswer` says why nothing can be."""
+    """Plan a command; raises an `ErrorAnswer` if nothing can be started."""
     _check([command, *args])
     line: str | None = None
     words = [command, *args]
@@ -106,7 +106,7 @@ def needs_splitting(line: str) -> bool:
 
 
 def needs_shell(line: str) -> bool:
-    """Whether a line means more to a shell than its words. In doubt it does."""
+    """Whether a line needs a shell to run it. If in doubt, it does."""
     quote = ""
     at_start, is_escaped = True, False
     if _ASSIGNMENT.match(line.lstrip()):

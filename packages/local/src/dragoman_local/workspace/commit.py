@@ -1,5 +1,5 @@
-"""Makes the commit that a preview showed, as `git commit` in a terminal would: with the repository's own
-settings, filters and hooks, and as the person whom git is told of.
+"""Makes the commit that a preview showed, like `git commit` in a terminal: with the repository's own
+settings, filters and hooks, and as the user whom git is configured for.
 
 The repository's index is locked meanwhile, in git's own way, so that no other git command of anybody moves
 HEAD or stages something in between. Git works on a copy of the index with the chosen files in it, which takes

@@ -1,5 +1,5 @@
-"""A message for a commit, made from what is known without asking anybody: what the person wanted, which files
-changed, and how the repository's last commits are worded.
+"""Suggests a commit message from known facts: the user's prompt, the changed files, and the style of the
+repository's last commits.
 
 Two forms are recognised if most of the last subjects have them: `feat(scope): …` with a type of change, and
 `area: …` with the name of a part. Everything else gets a plain sentence. A person

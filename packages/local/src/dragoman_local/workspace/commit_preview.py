@@ -1,4 +1,4 @@
-"""What a commit of some files of a folder would hold, before it is made.
+"""Previews a commit of some files of a folder.
 
 A preview runs nothing that the repository's configuration names, and writes nothing into the repository: it
 works in a git folder of its own, with a copy of the index, and keeps new objects to itself. Its `identity` is
@@ -88,7 +88,7 @@ class CommitHook(Struct, frozen=True, kw_only=True):
 
 
 class CommitPreview(Struct, frozen=True, kw_only=True):
-    """What would be committed, by whom, and what else happens."""
+    """The files and author of a commit, and its side effects."""
 
     top: str
     """Where the repository's files begin."""

@@ -1,4 +1,4 @@
-"""Unified diffs, as people and `patch` read them, made from bytes.
+"""Makes unified diffs from bytes, as people and `patch` read them.
 
 Bounded: texts that differ in very many lines are shown as replaced. A name that could be mistaken for
 something else is quoted, so that no file name can make up lines of a diff. Bytes that are no UTF-8 are shown
@@ -23,7 +23,7 @@ _LOOKED_AT = 8192
 
 
 class Diff(NamedTuple):
-    """What changed in one file."""
+    """The changes of one file."""
 
     text: str | None
     """None of what is not text."""
@@ -42,7 +42,7 @@ class _LineEdit(NamedTuple):
 
 
 def unified_diff(name: str, before: bytes | None, after: bytes | None) -> Diff:
-    """From one content to another; None where there is no file."""
+    """The diff from one content to another; None means that the file does not exist."""
     if _is_binary(before) or _is_binary(after):
         return Diff(None, is_binary=True)
     old, new = _lines(before), _lines(after)

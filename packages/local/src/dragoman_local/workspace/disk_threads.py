@@ -1,4 +1,4 @@
-"""Threads for what may wait for a disk, a few for each folder.
+"""Threads for work that may wait for a disk, a few for each folder.
 
 A disk can hang: a share whose server is gone, a card that was pulled out. Then each call takes its thread
 with it, whoever gives up waiting, and asyncio's own threads are few: six on two processors. So no folder

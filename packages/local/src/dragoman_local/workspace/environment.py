@@ -1,4 +1,4 @@
-"""The environment that a command gets: a few variables of ours by name, and what the request adds.
+"""The environment variables of a command: a few of ours by name, and those of the request.
 
 The parent's environment holds keys and tokens, so it is never handed on as a whole. Names are let through by
 a list of patterns; a name that looks like a secret is let through only if it is spelled out in that list. A

@@ -1,4 +1,4 @@
-"""What the protocol has no method for: `_dragoman/fs/stat`, `_dragoman/fs/glob`, `_dragoman/fs/read_range`.
+"""Our extension methods for files: `_dragoman/fs/stat`, `_dragoman/fs/glob`, `_dragoman/fs/read_range`.
 
 Plain data in and out, checked on the way in; docs/workspace.md describes it. The same rules hold as for the
 protocol's own methods: each request names its session, and paths stay within that session's roots.

@@ -1,4 +1,4 @@
-"""The system's record of every file that a snapshot does not keep: tells that it was touched, not how.
+"""Metadata of the files that a snapshot does not keep: it shows that a file changed, not how.
 
 A snapshot leaves out what git ignores, repositories of their own, folders of tools and `.git` itself. Whoever
 has to be sure that nothing was changed cannot leave them out. Blocks; no link is followed.
@@ -19,7 +19,7 @@ _GIT_WORK: Final = frozenset({"objects", "logs", "index", "COMMIT_EDITMSG", "ORI
 
 
 class FileRecord(NamedTuple):
-    """How the system tells a file from what it was."""
+    """The metadata by which a change of a file is noticed."""
 
     inode: int
     size: int
@@ -52,7 +52,7 @@ def take_records(roots: Sequence[str], *, is_kept: Callable[[str], bool]) -> dic
 
 
 def touched_paths(before: dict[str, FileRecord], after: dict[str, FileRecord]) -> list[str]:
-    """Files that are new, gone or different."""
+    """The files that are new, deleted or changed."""
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 

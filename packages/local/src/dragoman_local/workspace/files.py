@@ -1,4 +1,4 @@
-"""The files of one session, as functions that block: read, write, stat, range, search.
+"""The file operations of one session, as blocking functions: read, write, stat, range, search.
 
 Every path goes through the session's roots, every text through the settings, and every answer is remembered,
 so that a write can be held against what the agent was told. It does not know the protocol, editors or people:
@@ -47,7 +47,7 @@ class FileText(NamedTuple):
 
 
 class FileStatus(NamedTuple):
-    """What is at a path."""
+    """The status of a path: whether it exists, its kind, size and time of change."""
 
     exists: bool
     is_folder: bool = False
@@ -57,7 +57,7 @@ class FileStatus(NamedTuple):
 
 
 class FileDraft(NamedTuple):
-    """What shall be written, and over what."""
+    """The text to write, and the version of the file that it may replace."""
 
     text: str
     accepted_version: Version | None = None

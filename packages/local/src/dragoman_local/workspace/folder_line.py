@@ -1,4 +1,4 @@
-"""How a folder came to be as it is: its looks and turns, and of a fork those of its source, too.
+"""The history of a folder: its snapshots and turns; for a fork, also those of its source.
 
 A fork begins as its source was at a look. What its first look finds to be otherwise was not seen being made.
 """
@@ -14,7 +14,7 @@ from dragoman_local.workspace.tree_store import Change, Fork, Look, TreeStore, T
 
 
 class FolderLine(Struct, frozen=True):
-    """Looks, what each found to be different, and the turns between them."""
+    """Snapshots, their differences, and the turns between them."""
 
     looks: Sequence[Look]
     changes: Mapping[int, Mapping[str, Change]]

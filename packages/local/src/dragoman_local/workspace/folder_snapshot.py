@@ -1,4 +1,4 @@
-"""A folder, walked and read: what is in it, kept in a store by content.
+"""Takes a snapshot of a folder: reads its files and keeps their contents in a store.
 
 What has not changed by the system's record is not read again, nor in the next process if the store lasts. A
 record that is younger than the look at it proves nothing, since clocks of file systems tick slowly; such a

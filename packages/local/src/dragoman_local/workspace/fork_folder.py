@@ -1,4 +1,4 @@
-"""A folder as it was at a look, made once more elsewhere: as a git work tree of its own, or as a plain copy.
+"""Makes a copy of a folder as it was in a snapshot: as a git work tree, or as a plain copy.
 
     plan = plan_fork(store, root, look, name="fork-3")
     make_fork(store, plan)
@@ -29,7 +29,7 @@ from dragoman_local.workspace.tree_store import TreeStore
 
 
 class ForkPlan(Struct, frozen=True, kw_only=True):
-    """What would be made."""
+    """The copy to be made."""
 
     root: str
     """The folder that is forked."""
@@ -96,7 +96,7 @@ def plan_fork(store: TreeStore, root: str, look: int, *, place: str | None = Non
 
 
 def make_fork(store: TreeStore, plan: ForkPlan) -> None:
-    """Make it. What cannot be made whole is taken away again."""
+    """Make the copy. An incomplete copy is removed again."""
     try:
         if plan.branch:
             words = ("worktree", "add", "--no-checkout", "-b", plan.branch, "--", plan.place, plan.base)

@@ -1,4 +1,4 @@
-"""What a repository holds: files of a commit, contents by their objects, and the lines that commits add.
+"""Reads a git repository: the files of a commit, contents of objects, and the lines that commits add.
 
 Asked by commands that run nothing of the repository's: no filter, no driver, no hook.
 """

@@ -1,4 +1,4 @@
-"""Two things that Linux can do and the standard library cannot: a bounded open, and naming a file system.
+"""Two Linux functions that the standard library lacks: a bounded open, and naming a file system.
 
 `open_beneath` has the kernel resolve a path that may not leave a folder. `is_kernel_made` tells files that
 the kernel makes up as they are read (`/proc`, `/sys` and their kin): they look like files and hold the

@@ -1,4 +1,4 @@
-"""The files of one session as an agent is lent them: with editors, people and approval, and without blocking.
+"""The files of one session for an agent, without blocking: respects editors, users and approval.
 
 The disk is used in threads, so that a slow one stops nobody. What an editor holds comes before what is on
 disk. A guard, if there is one, is asked before anything happens, about the path that is really meant. A write
@@ -45,7 +45,7 @@ _PIECE = 65_536
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """What a guard is asked about."""
+    """An access that a guard decides on."""
 
     session_id: str
     kind: Literal["read", "write", "stat", "search", "run"]
@@ -62,7 +62,7 @@ Guard: TypeAlias = Callable[[Access], Awaitable[None]]
 
 
 class WorkspaceHooks(Struct, frozen=True, kw_only=True):
-    """What a workspace has besides the disk."""
+    """The parts of a workspace besides the disk: editors and guards."""
 
     buffers: Buffers | None = None
     ask: AskConflict | None = None
@@ -71,7 +71,7 @@ class WorkspaceHooks(Struct, frozen=True, kw_only=True):
 
 
 class LentFiles:
-    """What an agent gets in one session."""
+    """The files of one session for an agent."""
 
     def __init__(self, session_id: str, files: SessionFiles, around: WorkspaceHooks) -> None:
         self.session_id = session_id
@@ -244,7 +244,7 @@ def _bytes(text: str) -> bytes:
 
 
 class Buffers(Protocol):
-    """What an editor implements."""
+    """The interface that an editor implements for its unsaved files."""
 
     def get(self, path: str) -> str | None:
         """The text of the file if it is open here; None sends the workspace to the disk.

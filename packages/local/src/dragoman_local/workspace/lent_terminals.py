@@ -1,4 +1,4 @@
-"""The commands of one session: started, watched, ended and released by their ids.
+"""The commands of one session: starts, watches, ends and releases them by their ids.
 
 An id is valid from `create` to `release`, in this session and no other. Everything may be asked at any time
 and in any order: `output` never waits, several may `wait`, `kill` keeps the id, `release` ends the command
@@ -41,7 +41,7 @@ PATIENCE = 10.0
 
 
 class TerminalRequest(Struct, frozen=True, kw_only=True):
-    """What an agent asks to be run."""
+    """An agent's request to run a command."""
 
     command: str
     args: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""Who wrote each line of a file: its lines are followed through all looks at its folder.
+"""Finds who wrote each line of a file, by following its lines through all snapshots of its folder.
 
 What is new between two looks is of the turn that ran from the one to the other, or of a person if none did.
 What was not seen is unknown: all that the first look found, what changed while a look was cut short, as a
@@ -36,7 +36,7 @@ MOST_EARLIER = 20_000
 
 
 class Origin(NamedTuple):
-    """Where a line comes from."""
+    """The origin of a line."""
 
     turn: Turn | None
     """The turn in which it was written; None if that was no turn, or nobody knows."""
@@ -102,7 +102,7 @@ class _Edit(NamedTuple):
 
 
 class LineHistory:
-    """All looks at one folder."""
+    """All snapshots of one folder."""
 
     def __init__(
         self,

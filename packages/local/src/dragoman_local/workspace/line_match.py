@@ -1,4 +1,4 @@
-"""Which lines of some new texts are lines of some old ones: as they were, written in another way, or moved.
+"""Matches lines of new texts with lines of old ones: unchanged, rewritten, or moved.
 
 Pure. A line that cannot be told for certain is not matched: whoever asks says whose it is then. Three steps,
 each for what the one before has left:

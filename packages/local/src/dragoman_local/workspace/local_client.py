@@ -1,4 +1,4 @@
-"""What one connection to an agent has of this machine: files, terminals, and desks that decide and answer.
+"""Gives an agent's connection this machine's files and terminals, and handlers for permission and questions.
 
     local = LocalClient(lambda session_id: desk, rules=LocalRules())
     local.serve(client)
@@ -34,7 +34,7 @@ _Elicits: TypeAlias = Callable[[v1.CreateElicitationRequest, object], Awaitable[
 
 
 class Subagents(Protocol):
-    """Who works for whom: `SubagentTree` knows."""
+    """The interface that tells which session works for which; `SubagentTree` implements it."""
 
     def root_of(self, session_id: str) -> str: ...
     def requester(self, session_id: str) -> str: ...
@@ -50,7 +50,7 @@ class LocalServable(Servable, Protocol):
 
 
 class LocalClient:
-    """Constructing one opens nothing."""
+    """Lends this machine to agents. Making one opens nothing."""
 
     def __init__(
         self,

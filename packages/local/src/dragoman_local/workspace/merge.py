@@ -1,4 +1,4 @@
-"""Three texts become one: what two sides made of a common base, line by line.
+"""Merges two changed texts with their common base, line by line.
 
 Pure, and bounded: texts that differ in more than a thousand lines are not merged. Where both sides changed
 the same lines, or lines that touch, there is no merge; nothing is ever marked inside a file.
@@ -34,7 +34,7 @@ class _Common(NamedTuple):
 
 
 def merge(base: str, ours: str, theirs: str) -> str | None:
-    """The text with the changes of both, or None if they contradict each other."""
+    """The text with the changes of both sides, or None if they conflict."""
     if ours == theirs or theirs == base:
         return ours
     if ours == base:

@@ -1,5 +1,5 @@
-"""The handlers of a workspace by the names of their methods, for whoever has no client object: raw params in,
-a raw result out.
+"""A workspace's handlers by method name, for callers without a client object: raw params in, a raw result
+out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Handler: TypeAlias = Callable[[Any, object], Awaitable[Any]]
 
 
 class MethodHandlers:
-    """Stands where a workspace expects a client, and keeps what the client would be given."""
+    """Collects a workspace's handlers in place of a client."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._handlers: dict[str, Handler] = {}

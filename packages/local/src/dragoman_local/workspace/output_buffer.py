@@ -1,4 +1,4 @@
-"""The end of what a command wrote: bytes in, text out, never more than a limit.
+"""Keeps the end of a command's output: bytes in, text out, up to a limit.
 
 The limit counts bytes of UTF-8 and holds for the text as well as for what is kept. What falls off, falls off
 at the beginning, and a cut never goes through a character. Bytes that are no UTF-8 become U+FFFD when the
@@ -20,7 +20,7 @@ _LONGEST = 4
 
 
 class OutputTail(NamedTuple):
-    """What can be shown of an output."""
+    """The part of an output that can be shown."""
 
     text: str
     is_truncated: bool

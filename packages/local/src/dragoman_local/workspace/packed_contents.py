@@ -1,4 +1,4 @@
-"""Contents by digest, in a table of SQLite: each once, packed against what the same file held before.
+"""File contents by digest, in an SQLite table: each stored once, compressed against earlier contents.
 
 A content is packed with deflate, behind a window of what it was made of: versions of one file cost what is
 different in them. Chains are bounded, so that reading stays quick. Transactions are the caller's.

@@ -1,4 +1,4 @@
-"""From a root and names to a place below a root: the judging of paths, done with descriptors.
+"""Resolves paths below a root, with file descriptors, so that no link leads outside.
 
 There are two ways. `resolve_by_kernel` has Linux resolve the folder in one call that cannot leave the root.
 What the kernel does not grant outright is walked: name by name, each opened without following links, links
@@ -59,7 +59,7 @@ class WorkspaceRoot(Struct, frozen=True):
 
 
 def find_root(roots: Sequence[WorkspaceRoot], names: Names) -> tuple[WorkspaceRoot, Names]:
-    """The innermost root that a path begins with, and what is left of the path."""
+    """The innermost root that contains a path, and the rest of the path."""
     candidates = [
         (len(begin), root, rest)
         for root in roots

@@ -1,4 +1,4 @@
-"""Paths as text: what an agent may write as a path, and which root it starts at.
+"""Paths as text: which paths an agent may use, and which root each belongs to.
 
 Nothing here touches the disk, and nothing here decides whether a path stays inside: text can only be cut up
 and compared name by name. The judging is done with descriptors, in `beneath`.
@@ -35,7 +35,7 @@ class Route(NamedTuple):
 
 
 def parse(path: str) -> Route:
-    """Cut up what an agent sent, or refuse it."""
+    """Split an agent's path into names, or refuse it."""
     if "\0" in path:
         raise bad_path("the path holds a NUL character")
     if not path.startswith("/"):

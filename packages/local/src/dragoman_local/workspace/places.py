@@ -1,4 +1,4 @@
-"""A place: an open folder and one name in it that is no link. What is done to a file is done there.
+"""A place: an open folder and a name in it that is not a link. All file operations start from one.
 
 Between finding a place and using it the disk may change. The folder cannot be exchanged any more, since it is
 open; the name can, so every use refuses a link (`O_NOFOLLOW`) and looks at what was opened, not at what was

@@ -1,4 +1,4 @@
-"""Which processes that use a file are alive: each has a file beside it that is locked as long as it lives.
+"""Finds which processes that use a file are alive: each locks a mark file beside it as long as it lives.
 
 The system lets go of a lock when its process ends, however that is. What the dead have left is removed by the
 next process that makes a mark.
@@ -15,7 +15,7 @@ from dragoman.system.files import CAREFUL, HAS_LOCKS, try_lock
 
 
 class ProcessMarks:
-    """The marks beside one file; without a path there are none."""
+    """The mark files beside one file; without a path there are none."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path) if path else None

@@ -1,4 +1,4 @@
-"""Why something was not lent: every error that an agent can get from the workspace's files.
+"""The errors that an agent can get from the workspace's files, each with its reason.
 
 Each has a code, a sentence for people and, in `data.reason`, a word for programs. None tells what a file
 holds, nor whether something exists outside the roots. Codes below zero are the protocol's own; the others
@@ -43,12 +43,12 @@ def refusal(code: int, reason: str, why: str, **more: object) -> ErrorAnswer:
 
 
 def reason_of(error: ErrorAnswer) -> str:
-    """The word for programs, or nothing if the error is not one of ours."""
+    """The reason word of one of our errors, for programs; empty for others."""
     return str(error.data.get("reason", "")) if isinstance(error.data, dict) else ""
 
 
 def policy_refusal(remedy: str = "") -> ErrorAnswer:
-    """What an agent is told when something lent is not permitted; `remedy` is for its user to type."""
+    """The error for an agent when an access is not permitted; `remedy` is a command for its user."""
     text = "the policy of this client does not permit it"
     return refusal(FORBIDDEN, "policy", f"{text}; your user can allow it with: {remedy}" if remedy else text)
 
@@ -90,7 +90,7 @@ def not_text(why: str) -> ErrorAnswer:
 
 
 def from_system(error: OSError) -> ErrorAnswer:
-    """What the system said, in our words: its own text holds paths."""
+    """The error for a system error, without the system's text, which holds paths."""
     entry = _SYSTEM_ERRORS.get(error.errno or 0)
     if entry is None:
         name = errno.errorcode.get(error.errno or 0, "an unknown error")

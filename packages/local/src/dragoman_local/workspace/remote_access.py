@@ -1,4 +1,4 @@
-"""A decision that is asked for from another machine: what an agent is about to do there, as a message.
+"""The message by which a remote machine asks for a decision here: what the agent is about to do there.
 
 Whoever lends files and terminals on the other side asks here before each access, with the extension method
 `_dragoman/access/permit`: the params are the access, links resolved there; an answer permits it, an error
@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class TakesExtensions(Protocol):
-    """What a client has: a hook for methods that the protocol does not know."""
+    """A client on which extension methods can be registered."""
 
     def extension(self, method: str) -> Callable[[F], F]: ...
 
@@ -37,7 +37,7 @@ def write_access(access: Access) -> dict[str, Any]:
 
 
 def read_access(params: object) -> Access:
-    """The access that the params tell of; raises `ErrorAnswer` for anything else."""
+    """Read the access in the params; raises `ErrorAnswer` if they are invalid."""
     if not isinstance(params, dict):
         raise ErrorAnswer(INVALID_PARAMS, "Invalid params: an access is an object")
     members = {("session_id" if name == "sessionId" else name): value for name, value in params.items()}
@@ -61,5 +61,5 @@ def permit_handler(guard: Guard) -> Callable[[object, object], Awaitable[dict[st
 
 
 def serve_decisions(client: TakesExtensions, guard: Guard) -> None:
-    """Make a client decide what is lent on the other side."""
+    """Make a client decide accesses on the remote machine."""
     client.extension(PERMIT_METHOD)(permit_handler(guard))

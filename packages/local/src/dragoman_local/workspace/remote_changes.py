@@ -1,4 +1,4 @@
-"""What a turn changed on the disk of another machine: the looks are there, the decisions here.
+"""Finds what a turn changed on a remote machine: snapshots are taken there, decisions are made here.
 
 Whoever lends files on the other side answers three extension methods about a session's folders: look at them,
 tell what is different since, put a file back. docs/workspace.md describes them. `DiskLooks` is that side's
@@ -38,7 +38,7 @@ CallMethod: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
 class DiskChanges(Protocol):
-    """What is different, wherever the disk is."""
+    """The changes of a turn, on any machine."""
 
     @property
     def files(self) -> Sequence[FileChange]: ...
@@ -58,7 +58,7 @@ class DiskSnapshot(Protocol):
 
 
 class RemoteSnapshot:
-    """The other side's last look at the folders of a session. It is kept there, until the next one or the end
+    """The last snapshot of a session's folders, kept on the remote machine until the next one or the end
     of the session.
     """
 
@@ -80,14 +80,14 @@ class RemoteSnapshot:
 
 
 class ChangesAnswer(Struct, frozen=True, kw_only=True):
-    """What the other side tells."""
+    """The remote machine's answer."""
 
     files: list[FileChange] = []
     notes: list[str] = []
 
 
 class RemoteChanges:
-    """`DiskChanges` of the other side."""
+    """`DiskChanges` of a remote machine."""
 
     def __init__(self, call: CallMethod, session_id: str, changes: ChangesAnswer) -> None:
         self.files = changes.files
@@ -111,7 +111,7 @@ class RemoteChanges:
 
 
 async def look_there(call: CallMethod, session_id: str) -> RemoteSnapshot:
-    """Have the other side look at the folders of a session. Raises `LocalMistake` if it cannot."""
+    """Take a snapshot of a session's folders on the remote machine. Raises `LocalMistake` if it fails."""
     await _ask(call, LOOK_METHOD, {"sessionId": session_id})
     return RemoteSnapshot(call, session_id)
 

@@ -1,4 +1,4 @@
-"""Takes a folder back to how it was at an earlier look, and says first whose work that would undo.
+"""Restores a folder to an earlier snapshot, and shows first whose work that would undo.
 
 What is there now is a look of its own before anything is changed, so that each way back has a way forth.
 Files that hold secrets, and those that git ignores, are not kept and stay as they are; so do files that were
@@ -24,7 +24,7 @@ from dragoman_local.workspace.tree_store import TreeStore, Turn
 
 
 class RewindStep(Struct, frozen=True, kw_only=True):
-    """One file that is put back."""
+    """One file to restore."""
 
     path: str
     act: Literal["restore", "remove", "change"]
@@ -33,7 +33,7 @@ class RewindStep(Struct, frozen=True, kw_only=True):
 
 
 class RewindFailure(Struct, frozen=True, kw_only=True):
-    """One file that was not put back."""
+    """One file that could not be restored."""
 
     path: str
     why: str
@@ -47,7 +47,7 @@ _ACTS: dict[str, Literal["restore", "remove", "change"]] = {
 
 
 class RewindPlan:
-    """What would change in one folder. Made by `plan_rewind`; `aclose` forgets it."""
+    """The changes of a rewind in one folder. Made by `plan_rewind`; `aclose` forgets it."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class RewindPlan:
 
 
 async def plan_rewind(store: TreeStore, root: str, look: int) -> RewindPlan:
-    """What it takes to have a folder as it was at a look of its line."""
+    """Plan how to restore a folder to a snapshot of its history."""
     now = await take_snapshot([root], store=store)
     try:
         await now.record(None, "now")

@@ -1,4 +1,4 @@
-"""The folders that a session may use: its `cwd` and its additional directories, held as descriptors.
+"""The folders of a session: its `cwd` and additional directories, held open as descriptors.
 
 A path is opened from the descriptor of the root that it begins with, and never judged by its text (`beneath`
 does that). A root that is itself a link is resolved once, when it is opened; if somebody removes or replaces
@@ -25,7 +25,7 @@ _TRIES = 10
 
 
 class Roots:
-    """Opens the folders at once, and refuses what is no folder: a root is never left out in silence."""
+    """Opens the folders at once, and raises an error for a path that is not a folder."""
 
     def __init__(
         self, cwd: str, additional_directories: Sequence[str] = (), *, use_kernel: bool | None = None

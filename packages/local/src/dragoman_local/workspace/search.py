@@ -1,4 +1,4 @@
-"""Finding files by a pattern, below the roots of a session, bounded in count and time.
+"""Finds files by a pattern below the roots of a session, with limits in count and time.
 
 `*` and `?` stand for characters within one name, `[…]` for one of several, `**` as a whole name for any
 number of folders. A relative pattern starts at `cwd`. Folders are listed by descriptors and links to folders

@@ -1,5 +1,5 @@
-"""How files and terminals are lent: what a missing file is answered with, what happens to writes over changed
-files, which commands may run, sizes.
+"""Settings for lending files and terminals: the answer for a missing file, the handling of conflicting
+writes, the allowed commands, sizes.
 
 They are chosen for a workspace and can be chosen anew for each session, because what makes one agent work
 confuses another.
@@ -87,7 +87,7 @@ Place: TypeAlias = Literal["here", "there", "nowhere"]
 
 
 class LocalRules(Struct, frozen=True, kw_only=True):
-    """What a command line says about permissions."""
+    """The permission options of a command line."""
 
     policy: str | None = None
     """The absolute path of a file whose rules come first."""

@@ -1,4 +1,4 @@
-"""What a snapshot knows of a file: its kind and what it holds, or at least when it was last changed.
+"""The record of a file in a snapshot: its kind and its contents, or at least its time of change.
 
 A file whose content is not kept has the system's record of it instead of a digest: that tells that it
 changed, not how.
@@ -82,7 +82,7 @@ _RECORD = "record "
 
 
 class Capture(Struct):
-    """What was found below a root, by relative path."""
+    """The entries below a root, by relative path."""
 
     entries: dict[str, SnapshotEntry] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -134,7 +134,7 @@ class OutOfTime(Exception):
 
 
 class Deadline:
-    """Seconds that are left; none are once somebody said stop."""
+    """The seconds that are left; none after a stop."""
 
     def __init__(self, seconds: float, stop: threading.Event) -> None:
         self._end = time.monotonic() + seconds
@@ -174,7 +174,7 @@ def entry_by_date(status: os.stat_result, kind: Kind) -> SnapshotEntry:
 
 
 def content_at(name: str, *, folder: int) -> bytes:
-    """What a file or link in an open folder holds."""
+    """The contents of a file or link in an open folder."""
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):
         return os.fsencode(os.readlink(name, dir_fd=folder))
@@ -210,7 +210,7 @@ def open_parent(root: str, path: str, *, make: bool = False) -> int:
 
 
 def look(root: str, path: str, *, like: SnapshotEntry | None) -> SnapshotEntry | None:
-    """What is at a path now, told in the same way as `like` was."""
+    """The current entry of a path, in the same form as `like`."""
     try:
         folder = open_parent(root, path)
     except OSError:  # a folder on the way is gone, or is a link: there is no file there that we would know

@@ -1,4 +1,4 @@
-"""How folders were before a turn, to tell afterwards what has changed, whichever way it was done.
+"""Snapshots of folders before a turn, which show later what has changed, whatever changed it.
 
     snapshot = await take_snapshot(["/project"])
     ...  # the turn
@@ -109,7 +109,7 @@ class _Archive:
 
 
 class Snapshot:
-    """What was there. Made by `take_snapshot`, or from an earlier one; also an `async with`."""
+    """The files before a turn. Made by `take_snapshot`, or from an earlier one; also an `async with`."""
 
     def __init__(self, archive: _Archive) -> None:
         self.notes: list[str] = []

@@ -1,4 +1,4 @@
-"""One command that an agent runs: its process tree, the end of its output, how it ended.
+"""One command of an agent: its process tree, the end of its output, and its exit status.
 
 Standard output and standard error are one pipe, so their order is the order of writing; standard input is
 empty, and there is no terminal device. The tree is owned (see `transport.owned`): whatever the command starts

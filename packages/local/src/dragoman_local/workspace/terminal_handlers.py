@@ -1,4 +1,4 @@
-"""The protocol's five terminal methods, as handlers that a client can be given.
+"""Handlers of the protocol's five terminal methods, for a client.
 
 They turn messages into calls of a session's terminals and back; what is allowed is decided there.
 """
@@ -36,7 +36,7 @@ _Releases: TypeAlias = Callable[[ReleaseTerminalRequest, object], Awaitable[Rele
 
 
 class HasTerminals(Protocol):
-    """What a client has: hooks for the five methods."""
+    """A client on which the five terminal methods can be registered."""
 
     @property
     def create_terminal(self) -> Callable[[_Creates], object]: ...

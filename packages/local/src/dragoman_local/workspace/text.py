@@ -1,4 +1,4 @@
-"""Text in files: encodings, windows of lines, line endings. Values in, values out; no disk.
+"""Text in files: encodings, windows of lines, line endings. Pure, without a disk.
 
 A file is UTF-8, with or without a byte order mark, or UTF-16 with one. Anything else is refused, or read as
 Latin-1 if the settings say so; it is never guessed. A line ends at `\\n` and nowhere else, so that the `\\r`
@@ -17,7 +17,7 @@ _FOREIGN = "the file is neither UTF-8 nor marked as UTF-16"
 
 
 class Encoding(NamedTuple):
-    """How the text of a file becomes bytes."""
+    """The encoding of a file's text."""
 
     codec: str
     mark: bytes = b""
@@ -49,7 +49,7 @@ _MARKED = (
 
 
 def encoding_of(head: bytes) -> Encoding:
-    """What the first bytes of a file say."""
+    """The encoding that a file's first bytes show."""
     return next((encoding for encoding in _MARKED if head.startswith(encoding.mark)), UTF_8)
 
 

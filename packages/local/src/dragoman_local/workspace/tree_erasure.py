@@ -1,4 +1,4 @@
-"""Takes turns out of a store of trees, with all that only they had seen.
+"""Removes turns from the store of snapshots, with all contents that only they had.
 
 The looks of a folder are one line, and others may need what lies behind a turn. So what an erased look found
 goes to the next one, where it is nobody's: what was a turn's is not a person's now. Transactions are the

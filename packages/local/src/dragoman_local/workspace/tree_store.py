@@ -1,4 +1,4 @@
-"""The trees of folders: contents by digest, and what each look at a folder found to be different.
+"""The store of snapshots: contents by digest, and the differences that each snapshot found.
 
     store = TreeStore(path)  # kept beside the journal; without a path, as long as the process lives
     look = store.record_look(root, capture)
@@ -92,7 +92,7 @@ _SET_END = {
 
 
 class Look(NamedTuple):
-    """One look at a folder."""
+    """One snapshot of a folder."""
 
     id: int
     time: float
@@ -101,7 +101,7 @@ class Look(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What a look found to be different at one path."""
+    """A change that a snapshot found at one path."""
 
     path: str
     entry: SnapshotEntry | None
@@ -113,7 +113,7 @@ class Change(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A turn of a session in one folder, between two looks."""
+    """A turn of a session in one folder, between two snapshots."""
 
     id: int
     session: str
@@ -136,7 +136,7 @@ class Turn(NamedTuple):
 
 
 class Fork(NamedTuple):
-    """A folder that was made as another one was."""
+    """A folder that was copied from another."""
 
     source: str
     look: int
@@ -153,7 +153,7 @@ class _Files(NamedTuple):
 
 
 class StaleLook(Exception):
-    """Somebody has looked at the folder meanwhile, and later: look again."""
+    """A later snapshot of the folder exists: take a new one."""
 
 
 def store_beside(journal: str | Path) -> TreeStore:
@@ -163,7 +163,7 @@ def store_beside(journal: str | Path) -> TreeStore:
 
 
 class TreeStore:
-    """May be used from several threads, and by several processes. Nothing is made before it is needed."""
+    """The store. May be used from several threads and processes. Nothing is created before it is needed."""
 
     def __init__(self, path: str = "", *, journal: str = "", budget: int = BUDGET) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Versions of files, and what each session has been told of them.
+"""Versions of files, and the version that each session has seen.
 
 A version is a token made from what a file holds, so that a file which was changed and changed back has the
 version it had. Very large files get one from the system's record of their last change instead.
@@ -46,13 +46,13 @@ def version_of(data: bytes) -> Version:
 
 
 def version_by_record(status: os.stat_result) -> Version:
-    """By the system's record: which file it is, how large, and when it was last changed."""
+    """A version from the file's metadata: its identity, size and time of change."""
     fields = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     return "r" + version_of(repr(fields).encode())[1:]
 
 
 class KnownVersion(NamedTuple):
-    """What an agent was told of one file."""
+    """The version of one file that an agent has seen."""
 
     version: Version
     base: str | None = None

@@ -1,4 +1,4 @@
-"""What a command's own words name that the wall keeps from it: said when it has failed behind one.
+"""Explains a failure in the sandbox: which paths of the command the sandbox hides or protects.
 
 The kernel tells nobody which path it refused, and what a program prints about it is its own. So this looks
 at what was asked to be run, and never at the output: a path among its words that is hidden or cannot be

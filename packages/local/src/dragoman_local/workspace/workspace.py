@@ -1,4 +1,4 @@
-"""A workspace: the files and terminals that a client lends, session by session, and the handlers that do it.
+"""A workspace: the files and terminals that a client lends to each session, and their method handlers.
 
     workspace = Workspace()
     client = Client("my-client")
@@ -55,7 +55,7 @@ _Writes: TypeAlias = Callable[[WriteTextFileRequest, object], Awaitable[WriteTex
 
 
 class Servable(HasTerminals, Protocol):
-    """What a client has: hooks for the methods of the protocol, and for extensions."""
+    """A client on which methods of the protocol and extensions can be registered."""
 
     @property
     def read_text_file(self) -> Callable[[_Reads], object]: ...
@@ -65,7 +65,7 @@ class Servable(HasTerminals, Protocol):
 
 
 class LentSession(NamedTuple):
-    """What one session is lent."""
+    """The files and terminals of one session."""
 
     files: LentFiles
     terminals: LentTerminals
@@ -85,7 +85,7 @@ class LentSession(NamedTuple):
 
 
 class Workspace:
-    """Lends files and terminals. Constructing one opens nothing."""
+    """Lends files and terminals. Making one opens nothing."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Writes over files that changed: how they are noticed, what can be decided, and how it is recorded.
+"""Conflicts of writes with changed files: how they are noticed, decided and recorded.
 
 Pure. An agent that read a version and writes over another one would undo what somebody else did, and nobody
 would know. Here that is a `WriteClash`; what becomes of it is decided by the settings or by a person, and
@@ -30,7 +30,7 @@ _REASONS: dict[Kind, tuple[str, str]] = {
 
 
 class WriteClash(NamedTuple):
-    """What a write found, in place of what its agent knows."""
+    """The file that a write found, in place of the version that its agent knows."""
 
     kind: Kind
     path: str
@@ -43,7 +43,7 @@ class WriteClash(NamedTuple):
 
 
 class WriteConflict(Struct, frozen=True, kw_only=True):
-    """What a person is asked about: an agent wants to write over something that it does not know."""
+    """The question to a person: may an agent overwrite a version that it does not know?"""
 
     session_id: str
     path: str
@@ -55,7 +55,7 @@ class WriteConflict(Struct, frozen=True, kw_only=True):
 
 
 class ConflictDecision(Struct, frozen=True, kw_only=True):
-    """What became of a conflict."""
+    """The outcome of a conflict."""
 
     session_id: str
     path: str
@@ -81,7 +81,7 @@ RecordConflict: TypeAlias = Callable[[ConflictDecision], None]
 def kind_of_clash(
     version: KnownVersion | None, now: Version, *, strict: bool, has_forgotten: bool
 ) -> Kind | None:
-    """How what is there differs from what the agent knows, or None if it may write."""
+    """How the file differs from the agent's version, or None if it may write."""
     if version is None:
         if now == ABSENT:
             return None
@@ -94,7 +94,7 @@ def kind_of_clash(
 
 
 def base_of(version: KnownVersion | None) -> str | None:
-    """What the agent believes the text to be: of a missing file, nothing."""
+    """The text that the agent believes the file to have; empty for a missing file."""
     if version is None:
         return None
     return "" if version.version == ABSENT else version.base

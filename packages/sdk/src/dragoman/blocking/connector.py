@@ -1,4 +1,4 @@
-"""`connect`, for code without `await`: scripts, notebooks, and any thread.
+"""`connect` for code without `await`: for scripts, notebooks and any thread.
 
     with connect("some-agent --acp") as agent:
         session = agent.new_session(cwd="/project")

@@ -1,4 +1,4 @@
-"""What `connect` gives to code without `await`: an agent for the length of a `with`.
+"""The conversation that blocking `connect` opens: an agent that is yours until the `with` ends.
 
 The conversation runs in an event loop, which has a thread of its own. Whoever calls something waits for the
 loop. Leaving the `with` ends the conversation, the loop and its thread.
@@ -78,8 +78,8 @@ class Conversation:
 
 
 class StderrCalls:
-    """Calls a function with what the agent writes to its standard error, in a thread of its own: a function
-    that blocks does not hold up the loop.
+    """Calls a function with the agent's standard error, in its own thread, so that it can't block the
+    loop.
     """
 
     def __init__(self, function: Callable[[bytes], None] | None) -> None:
@@ -89,7 +89,7 @@ class StderrCalls:
 
     @property
     def put(self) -> Callable[[bytes], None] | None:
-        """What takes a chunk; None if nobody wants any."""
+        """The function that accepts a chunk; None if nobody reads standard error."""
         return None if self._function is None else self._put
 
     def _put(self, chunk: bytes) -> None:

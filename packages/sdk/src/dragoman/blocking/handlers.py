@@ -1,4 +1,4 @@
-"""Handlers that never hold up the loop, whatever their shape.
+"""Runs handlers so that they never block the event loop: coroutines on it, plain functions in threads.
 
 A plain function is called in a thread of the program, and gets the faces that need no `await`; a coroutine
 function runs in the loop. Notifications of one session are handled one by one, in the order of their arrival.
@@ -20,7 +20,7 @@ A = TypeVar("A", Agent, Client)
 
 
 def in_threads(original: A, threads: ProgramThreads) -> A:
-    """The same agent or client, with handlers that never hold up the loop."""
+    """Return the same agent or client, with handlers that never block the event loop."""
     threaded = copy.copy(original)
     threaded.handlers = Handlers()
     for method, handler in original.handlers.items():
@@ -29,7 +29,7 @@ def in_threads(original: A, threads: ProgramThreads) -> A:
 
 
 class ThreadHandler(Handler):
-    """Stands before a handler; to its link it is a coroutine function that wants the peer."""
+    """Wraps a handler; for its link it is a coroutine function that takes the peer."""
 
     __slots__ = ("_handler", "_threads")
 
@@ -40,7 +40,7 @@ class ThreadHandler(Handler):
         self._threads = threads
 
     async def work(self, message: object, peer: object) -> Any:
-        """A request: it waits until the program has seen what came before it."""
+        """Handle a request, once the program has seen the messages before it."""
         await self._threads.until_free()
         return await self.now(message, peer)
 

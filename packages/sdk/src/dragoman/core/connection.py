@@ -1,4 +1,4 @@
-"""Ids, calls and incoming requests: what one side of a conversation owes and is owed.
+"""The pure rules of one side of a JSON-RPC connection: ids, our open calls, and the peer's open requests.
 
 Ids live here and nowhere else. `receive` turns an envelope into one event and never raises; what the events
 lead to is the runtime's business. An answer is given once: answering a settled request yields nothing to
@@ -80,7 +80,9 @@ class CancellationReceived(Struct, frozen=True):
 
 
 class ErrorReply(Struct, frozen=True):
-    """Send this frame: it answers what nobody works on, because it was wrong or was taken back in time."""
+    """Send this frame: the answer to a request without a handler, because it was wrong or cancelled in
+    time.
+    """
 
     frame: bytes
     why: str
@@ -107,8 +109,9 @@ _read_cancel = json_decoder(_CancelRequest).decode
 
 
 class Connection(Generic[C]):
-    """One side's books. `lifecycle` is given for the side that has to be initialized, `prefix` for one that
-    calls between the calls of somebody else: its ids are strings that begin with it.
+    """The ids and open requests of one side. `lifecycle` is for the side that has to be initialized,
+    `prefix` for a side that adds its own calls to those of another: its ids are strings that begin with
+    the prefix.
     """
 
     __slots__ = (
@@ -145,12 +148,14 @@ class Connection(Generic[C]):
         return call, request(call_id, method, params)
 
     def next_id(self) -> int:
-        """A number that no call has had; for a call whose frame somebody else makes and sends."""
+        """Return an unused id, for a call whose frame is made and sent elsewhere."""
         self._next_id += 1
         return self._next_id
 
     def expect(self, call_id: int | str, method: str, context: C) -> OutgoingCall[C]:
-        """Open a call under this id: somebody else sends its frame, or has sent it before we were there."""
+        """Open a call under this id: its frame is sent elsewhere, or was sent before this connection
+        existed.
+        """
         self.stamp += 1
         call = self.calls[call_id] = OutgoingCall(call_id, method, context, self.stamp)
         return call
@@ -166,7 +171,7 @@ class Connection(Generic[C]):
         return notification(CANCEL_REQUEST, b'{"requestId":%b}' % msgspec.json.encode(call.id))
 
     def abandon(self) -> list[OutgoingCall[C]]:
-        """The peer is gone: every open call, which nobody will answer."""
+        """Return every open call after the peer is gone: none of them will be answered."""
         calls, self.calls = list(self.calls.values()), {}
         return calls
 
@@ -230,7 +235,7 @@ class Connection(Generic[C]):
         return NotificationReceived(note.method, note.params)
 
     def ask(self, request: Request) -> Event[C]:
-        """What `receive` does with a request."""
+        """Handle a request for `receive`."""
         if request.id in self.incoming_requests or request.id in self.held_requests:
             return self._reject(request, "this id is still in use by an earlier request")
         gate = self.lifecycle.ask(request.method)
@@ -249,8 +254,8 @@ class Connection(Generic[C]):
         return RequestReceived(incoming)
 
     def ask_all(self, requests: Sequence[PlainRequest]) -> list[IncomingRequest]:
-        """What `receive` does with a run of requests, in which there is nothing to consider; otherwise
-        nothing is done, and the list is empty.
+        """Handle a run of ordinary requests for `receive`; return an empty list, and do nothing, if any
+        needs a check.
         """
         if not self.lifecycle.is_open:
             return []
@@ -281,7 +286,7 @@ class Connection(Generic[C]):
         return ErrorReply(failure(request.id, error), why)
 
     def take(self, call_id: Id) -> OutgoingCall[C] | None:
-        """What `receive` does with an answer: the call that it ends, if one waits for it."""
+        """Handle an answer for `receive`: return the call that it ends, if one is open."""
         return self.calls.pop(call_id, None)
 
     def _response(self, call_id: Id, answer: Raw | ErrorObject) -> Event[C]:

@@ -1,4 +1,4 @@
-"""Nothing but `initialize` before `initialize`, and which version it agrees on.
+"""Allows only `initialize` at first, and records the protocol version that both sides agree on.
 
 Specification: https://agentclientprotocol.com/protocol/v1/initialization
 
@@ -23,7 +23,7 @@ INITIALIZE = frozenset({"initialize", "proxy/initialize"})
 
 
 class RequestAdmission(Enum):
-    """What to do with a request right now."""
+    """Whether to handle, hold or refuse a request right now."""
 
     GO = "go"
     HOLD = "hold"
@@ -63,8 +63,8 @@ class Lifecycle:
         return RequestAdmission.GO
 
     def settle_initialize(self, *, is_accepted: bool) -> bool:
-        """`initialize` was answered. True when nothing is pending any more, so that held requests may be
-        looked at again.
+        """Note that `initialize` was answered. True if no `initialize` is open, so that held requests can
+        continue.
         """
         self._pending -= 1
         self._ready = self._ready or is_accepted
@@ -72,7 +72,7 @@ class Lifecycle:
 
 
 def negotiate(requested_version: int, supported_versions: Collection[int]) -> int:
-    """The version that the agent answers with; raises the error to send when there is none."""
+    """Return the version for the agent's answer, or raise the error to send if none fits."""
     if requested_version in supported_versions:
         return requested_version
     latest = max(supported_versions)

@@ -1,5 +1,5 @@
-"""The turn as a machine: at most one runs in a session, and a cancel belongs to the turns that were asked
-for before it.
+"""State machine of turns: a session runs one turn at a time, and a cancel affects only the turns requested
+before it.
 
     asked ──▶ running ──▶ over          cancel marks what is running or waiting at that moment,
       └──▶ waiting ──▶ running          and nothing that is asked for later
@@ -23,7 +23,7 @@ class TurnState(Enum):
 
 
 class RunningTurn:
-    """One prompt from the moment it is asked until it is answered."""
+    """One prompt from its arrival until its answer."""
 
     __slots__ = ("is_cancelled", "session_id", "state", "stop_reason")
 
@@ -45,7 +45,7 @@ class TurnQueue:
         self._waiting: dict[str, deque[RunningTurn]] = {}
 
     def ask(self, session_id: str, *, may_wait: bool = True) -> RunningTurn | None:
-        """A prompt arrived. The turn returned is running or waiting; None means that it is refused."""
+        """Add a prompt. The returned turn is running or waiting; None means that it is refused."""
         turn = RunningTurn(session_id)
         current = self._running.get(session_id)
         if current is None:
@@ -65,7 +65,7 @@ class TurnQueue:
         return self._running.get(session_id)
 
     def cancel(self, session_id: str) -> list[RunningTurn]:
-        """Mark every turn asked for so far; return those that this cancel newly hits."""
+        """Mark every turn requested so far as cancelled; return those that were not cancelled before."""
         current = self._running.get(session_id)
         turns = [current, *self._waiting.get(session_id, ())] if current else []
         hit = [turn for turn in turns if not turn.is_cancelled]
@@ -74,7 +74,7 @@ class TurnQueue:
         return hit
 
     def end(self, turn: RunningTurn, stop_reason: str) -> RunningTurn | None:
-        """The turn was answered. Return the one that runs now, if one was waiting."""
+        """Note that the turn was answered. Return the next turn, if one was waiting."""
         if turn.state is TurnState.OVER:
             return None
         was_running = turn.state is TurnState.RUNNING

@@ -1,4 +1,4 @@
-"""What tells the dialect of an agent: its answer to a v1 `initialize`, and what it says in its first turn."""
+"""Recognises an agent's dialect by its answer to a v1 `initialize` and by the messages of its first turn."""
 
 from __future__ import annotations
 

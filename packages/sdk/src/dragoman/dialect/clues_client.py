@@ -1,4 +1,4 @@
-"""What tells the dialect of a client: its first requests.
+"""Recognises a client's dialect by its first requests.
 
 A client of koog speaks plain v1, and one of haven-legacy says the same as one of haven; both differ only in
 what they expect to hear. They cannot be told, only be named; but whoever begins exactly as koog's guide does
@@ -22,7 +22,7 @@ THREADS_METHODS = THREADS_ASKED_OF_AGENT | THREADS_ASKED_OF_CLIENT
 
 
 def client_clues(message: Message) -> list[Clue]:
-    """All that one message of a client says about its dialect."""
+    """All clues about its dialect in one message of a client."""
     if not message.is_request:
         return []
     params = as_object(message.params)
@@ -40,7 +40,7 @@ def client_clues(message: Message) -> list[Clue]:
 
 
 def begins_as_koog(message: Message) -> bool:
-    """Whether this is the `initialize` of koog's guide: what the client lends, all of it, and no name."""
+    """Whether this is the `initialize` of koog's guide: all client capabilities, and no name."""
     params = as_object(message.params)
     lends = as_object(params.get("clientCapabilities"))
     return (

@@ -1,4 +1,4 @@
-"""What is said while the dialect of a peer is open, in words that every dialect in question understands.
+"""Messages to a peer whose dialect is still unknown, written so that every possible dialect understands them.
 
 An agent's words become valid v1 without a decision: blocks and capabilities that v1 calls otherwise, codes of
 errors that mean something else there. A client's first answer holds the words of every dialect that the
@@ -18,7 +18,9 @@ ACPEX = frozenset({"acpex", "acpex-wire"})
 
 
 def read_undecided(message: Message, request_method: str, candidates: frozenset[str], edge: Edge) -> Message:
-    """A message of an agent in valid v1; `request_method` is what it answers, if it is an answer."""
+    """Read an agent's message as valid v1; `request_method` is the method that it answers, if it is an
+    answer.
+    """
     if message.method == "session/update":
         return _with_valid_block(message, edge)
     if request_method == "initialize" and message.error is UNSET:
@@ -61,7 +63,7 @@ def _with_valid_code(message: Message, request_method: str, edge: Edge) -> Messa
 
 
 def in_words_of(result: Object, candidates: Container[str]) -> Object:
-    """The answer to `initialize` of a client that may speak any of these dialects, and v1."""
+    """The answer to `initialize` for a client that may speak any of these dialects, or v1."""
     fields = result
     if "acpex" in candidates or "acpex-wire" in candidates:
         from dragoman.dialect.acpex.overview import OverviewForm
@@ -80,8 +82,8 @@ def in_words_of(result: Object, candidates: Container[str]) -> Object:
 
 
 class FirstAnswer(Edge):
-    """Before a client of v1 that may be one of koog: that one speaks v1, and looks for other words in the
-    first answer.
+    """The edge for a v1 client that may be koog: koog speaks v1, but expects other fields in the first
+    answer.
     """
 
     def __init__(self, following: Edge, request_id: Id) -> None:

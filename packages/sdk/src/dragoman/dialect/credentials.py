@@ -1,4 +1,4 @@
-"""Credentials of a login on their way through an interpreter.
+"""Carries a login's credentials through an interpreter.
 
 Version 1 has no place for them in `authenticate`. Between two edges they travel in its `_meta`, and only to
 an agent that has said in its answer to `initialize` that it takes them there: an edge says it for an agent
@@ -24,12 +24,12 @@ def takes_credentials(result: Object) -> bool:
 
 
 def add_credentials(params: Object, credentials: Json) -> Object:
-    """Params of `authenticate` for such an agent."""
+    """Add credentials to the params of `authenticate`."""
     return {**params, "_meta": {**as_object(params.get("_meta")), CREDENTIALS_KEY: credentials}}
 
 
 def take_credentials(fields: Object) -> tuple[Object, Json]:
-    """Params or a result without what is said here, and what it was; None if there was nothing."""
+    """Remove credentials from params or a result, and return both; None if there were none."""
     meta = as_object(fields.get("_meta"))
     if CREDENTIALS_KEY not in meta:
         return fields, None

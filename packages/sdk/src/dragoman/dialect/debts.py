@@ -1,4 +1,4 @@
-"""Who waits for which answer: to translate an answer one must know what was asked.
+"""Remembers every request until its answer comes: an answer can only be translated if the request is known.
 
 An edge keeps one `PendingRequests` for each direction in which it cares for answers. Its own requests, which
 nobody but the edge knows of, have ids of its own; their answers end here.
@@ -16,18 +16,18 @@ T = TypeVar("T")
 
 
 class PendingRequests(Generic[T]):
-    """Open requests of one direction by their ids, each with what the edge wants to remember of it."""
+    """Open requests of one direction by id, each with the edge's notes about it."""
 
     def __init__(self) -> None:
         self._open: dict[Id, T] = {}
 
     def owe(self, request_id: Id | UnsetType, memory: T) -> None:
-        """A second request under an id that is still open replaces the first; its peer answers for that."""
+        """Add a request. A second one under an open id replaces the first: that is its sender's mistake."""
         if request_id is not UNSET:
             self._open[request_id] = memory
 
     def settle(self, request_id: Id | UnsetType) -> T | None:
-        """What was remembered of the request that this answers; None if nobody asked."""
+        """Remove the request that this answers, and return the notes about it; None if there is none."""
         return None if request_id is UNSET else self._open.pop(request_id, None)
 
     def look(self, request_id: Id | UnsetType) -> T | None:
@@ -41,7 +41,7 @@ class PendingRequests(Generic[T]):
 
 
 class OwnIds:
-    """Ids for requests that an edge makes up itself; a peer that uses the same words gets the next one."""
+    """Ids for requests that an edge makes itself; ids that a peer uses too are skipped."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix

@@ -1,4 +1,5 @@
-"""Edges for peers of whom nobody said what they speak: they listen, decide, and hand over for good.
+"""Edges for peers whose dialect is not configured: they listen, recognise the dialect, and hand over to its
+edge for good.
 
 A client shows itself in its first request. An agent is told a v1 `initialize` and shows itself in its answer;
 if it did not understand, it is told once more in its own words, and nobody inside hears of the first try.
@@ -51,7 +52,7 @@ class HasOwnIds(Protocol):
 
 
 class UndecidedEdge(Edge):
-    """What both positions share: the tally, what was said so far, and the hand-over."""
+    """Base of both positions: the evidence, the messages so far, and the hand-over."""
 
     name = AUTO
     position: ClassVar[Position]

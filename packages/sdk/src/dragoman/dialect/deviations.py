@@ -1,4 +1,4 @@
-"""Where a frame of a recording is not v1, and what its author should write instead.
+"""Finds where a recorded frame differs from v1, and tells its author what to write instead.
 
 First the words that known dialects use in place of v1's, with the right one for each; where there is none of
 those, what the published schema says. Places and names only, never values: a recording holds prompts and
@@ -151,7 +151,7 @@ def _place(path: str) -> str:
 
 
 def is_update(fields: Object) -> bool:
-    """Whether v1 has such an update, and this is a whole one."""
+    """Whether v1 has this kind of update, and this one is complete."""
     try:
         update, deviations = examine(msgspec.json.encode(fields), SessionUpdate)
     except SchemaError:

@@ -1,4 +1,4 @@
-"""One edge of an interpreter: a peer that speaks a dialect on its outer side, canonical v1 on its inner side.
+"""One edge of an interpreter: it speaks a peer's dialect on the outside and canonical v1 on the inside.
 
 For each dialect there are two edges: one whose peer is a client, one whose peer is an agent. An edge is pure:
 a message in, any number out, each with where it goes. It has no clock and does no IO; what it remembers is in
@@ -29,8 +29,8 @@ Out: TypeAlias = tuple[Toward, Message]
 
 
 class Needles:
-    """Bytes to look for. A plain search is many times as fast as a pattern, and this is asked of everything
-    that passes.
+    """Byte strings to search for. A plain search is many times as fast as a pattern, and it runs on every
+    frame.
     """
 
     def __init__(self, *needles: bytes) -> None:
@@ -59,12 +59,12 @@ It is asked only where a dialect cannot carry the question. None means no.
 
 
 def nobody_consents(question: Object) -> str | None:
-    """The default: what nobody was asked, nobody allowed."""
+    """The default consent: without a decision, nothing is allowed."""
     return None
 
 
 class EdgeSettings(Struct, frozen=True, kw_only=True):
-    """What an edge has to be told, because its dialect has no words for it."""
+    """Settings of an edge, for things that its dialect can't express."""
 
     cwd: str = "/"
     """The folder of sessions whose dialect names none."""
@@ -97,7 +97,9 @@ class EdgeSettings(Struct, frozen=True, kw_only=True):
 
 
 class Edge:
-    """Passes everything; a dialect says what it changes. One that is no more than this costs nothing."""
+    """Passes everything unchanged; a dialect overrides what it changes. An edge that overrides nothing is
+    free.
+    """
 
     name: ClassVar[str] = "v1"
     asks_permission: ClassVar[bool] = True
@@ -115,22 +117,22 @@ class Edge:
 
     @property
     def signs_from_peer(self) -> Signs:
-        """Notifications of a method in here need a change only where its sign is found in their bytes; a
-        block of others is passed on without being decoded. What is not in here is always looked at.
+        """Notifications of these methods need a change only if their bytes hold the sign; a block of
+        others is passed on without decoding. Methods that are not listed are always read.
         """
         return self.SIGNS_FROM_PEER
 
     @property
     def signs_from_inside(self) -> Signs:
-        """The same for what the other side says."""
+        """The same for messages from the other side."""
         return self.SIGNS_FROM_INSIDE
 
     def from_peer(self, message: Message) -> list[Out]:
-        """The peer said something in its dialect."""
+        """Translate a message of the peer, which is in its dialect."""
         return [("inside", message)]
 
     def from_inside(self, message: Message) -> list[Out]:
-        """The other side said something in v1."""
+        """Translate a message of the other side, which is in v1."""
         return [("peer", message)]
 
     def from_host(self, message: Message) -> list[Out]:
@@ -138,23 +140,23 @@ class Edge:
         return []
 
     def peer_ended(self) -> list[Out]:
-        """The peer is gone: what the inside still waits for is answered now. It is not called where an edge
-        does not answer for its peer: to leave is to say nothing.
+        """Answer the inside's open requests, because the peer is gone. Not called where an edge does not
+        answer for its peer: then the end of the connection is the answer.
         """
         return []
 
     @property
     def holding(self) -> bool:
-        """Whether it keeps something for the peer that goes out as soon as the peer has spoken."""
+        """Whether the edge holds messages that it sends as soon as the peer has sent its next one."""
         return False
 
     def succeeded_by(self) -> Edge:
-        """Who takes the next block: an edge that only had to find something out hands over to another."""
+        """The edge for the next block: an edge that only had to detect something hands over to another."""
         return self
 
     def announce_limits(self, params: Object) -> Object:
-        """The v1 params of its client's `initialize`, for whoever decides: a client that cannot be asked for
-        permission says so, and is told of questions instead.
+        """Change the v1 params of the client's `initialize`: a client that can't be asked for permission
+        announces that, and gets notices of questions instead.
         """
         if self.asks_permission or self.settings.answers_for_peer:
             return params

@@ -1,4 +1,4 @@
-"""Evidence for dialects, weighed.
+"""Weighs the evidence that a peer speaks a certain dialect.
 
 A clue speaks for a dialect with a weight: two or more for words that nobody else uses, one for words that
 several use. A verdict takes a weight of two and a lead of two, so no single ambiguous word ever decides. What
@@ -20,14 +20,14 @@ ENOUGH = 2
 
 
 class Clue(Struct, frozen=True):
-    """What was seen, and for what it speaks how loudly."""
+    """A piece of evidence, the dialect that it supports, and its weight."""
 
     evidence: str
     weights: dict[str, int]
 
     @property
     def conclusion(self) -> str:
-        """In words: the loudest first."""
+        """The evidence as text, the strongest first."""
         weights = sorted(self.weights.items(), key=lambda item: -item[1])
         loud = [name for name, weight in weights if weight >= ENOUGH]
         quiet = [name for name, weight in weights if weight < ENOUGH]
@@ -53,23 +53,23 @@ class Tally:
             self.reasons.append(Reason(frame=frame, evidence=clue.evidence, conclusion=clue.conclusion))
 
     def verdict(self) -> str | None:
-        """The dialect that is sure; None while it is open."""
+        """The dialect that is certain; None while it is open."""
         best, weight, lead = self._leader()
         return best if weight >= ENOUGH and lead >= ENOUGH else None
 
     def last_call(self) -> str:
-        """The likeliest, because somebody has to be told something now."""
+        """The most likely dialect, for when a message has to be sent now."""
         best, weight, lead = self._leader()
         return best if weight >= ENOUGH and lead >= 1 else "v1"
 
     @property
     def candidates(self) -> frozenset[str]:
-        """The dialects that anything speaks for."""
+        """The dialects that any evidence supports."""
         return frozenset(name for name, weight in self._weights.items() if weight)
 
     @property
     def foreign(self) -> bool:
-        """Whether anything at all speaks for another dialect than v1."""
+        """Whether any evidence supports a dialect other than v1."""
         return bool(self.candidates - {"v1"})
 
     def _leader(self) -> tuple[str, int, int]:

@@ -1,4 +1,4 @@
-"""A recording read as evidence: what each side speaks, where it strays from v1, and how to mend that.
+"""Analyses a recording: which dialect each side speaks, where it differs from v1, and how to fix that.
 
 Pure: frames in, with who said each; an explanation out. It listens only, so unlike an edge it may look at the
 whole recording before it says what it thinks.
@@ -32,7 +32,7 @@ Said = tuple[Position | None, bytes]
 
 
 class Deviation(Struct, frozen=True, kw_only=True):
-    """One kind of thing that is not v1."""
+    """One kind of deviation from v1."""
 
     by: Position
     what: str
@@ -43,7 +43,7 @@ class Deviation(Struct, frozen=True, kw_only=True):
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
-    """All that can be said about a recording."""
+    """The full analysis of a recording."""
 
     frames: int
     client: DialectDecision
@@ -177,7 +177,7 @@ _ASKED_OF_AGENT = THREADS_ASKED_OF_AGENT | {"cancel", "permission_response"}
 
 
 def speaker_of(message: Message) -> Position | None:
-    """Who says a request or a notification, by its method; None where both may."""
+    """The side that sends a request or notification of this method; None if both may."""
     method = str(message.method)
     if method in _ASKED_OF_AGENT:
         return "client"

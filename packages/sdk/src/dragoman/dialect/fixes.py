@@ -1,4 +1,4 @@
-"""What known dialects write in place of v1's words, and what v1 wants there: advice for authors, as data."""
+"""Advice for authors, as data: words that known dialects use, and the v1 words to use instead."""
 
 from __future__ import annotations
 

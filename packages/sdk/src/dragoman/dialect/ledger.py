@@ -1,4 +1,4 @@
-"""What an interpreter could not carry, or had to repair: each kind of thing once, how often and where.
+"""The ledger of an interpreter: each kind of lost or repaired content, with a count and the places.
 
 A loss is something that one side said and the other side did not get in any form it can use. A repair is
 something that arrived in a form of our making: a default filled in, a meaning chosen by a rule.
@@ -18,8 +18,8 @@ Outcome: TypeAlias = Literal["lost", "repaired"]
 
 
 class LedgerNote(NamedTuple):
-    """A kind of loss or repair in fixed words. Each dialect lists all of its own, and so does
-    tests/dialect/LOSSES.md.
+    """A kind of loss or repair, in fixed words. Each dialect lists its own, and tests/dialect/LOSSES.md
+    lists all.
     """
 
     outcome: Outcome
@@ -36,7 +36,7 @@ def ignore_note(note: LedgerNote) -> None:
 
 
 class LedgerEntry(Struct, frozen=True, kw_only=True):
-    """One kind of thing."""
+    """One kind of loss or repair, with its count and places."""
 
     outcome: Outcome
     dialect: str
@@ -50,8 +50,8 @@ class LedgerEntry(Struct, frozen=True, kw_only=True):
 
 
 class Ledger:
-    """Shared by the edges of both sides. `frame` is the number of the frame that is being translated;
-    `on_loss` hears of each kind of loss once, `on_decision` of what each side was found to speak.
+    """The ledger of both edges. `frame` is the number of the frame in translation; `on_loss` is called
+    once for each kind of loss, `on_decision` when a side's dialect is found.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Ledger:
 
     @contextmanager
     def mute(self) -> Iterator[None]:
-        """Nothing is put down meanwhile: for an edge that only learns what was said before its time."""
+        """Records nothing meanwhile: for an edge that only reads earlier messages."""
         self._is_muted = True
         try:
             yield
@@ -116,7 +116,7 @@ class Ledger:
 
 
 class Reason(Struct, frozen=True, kw_only=True):
-    """One piece of evidence and what it speaks for."""
+    """One piece of evidence and the dialect that it supports."""
 
     frame: int
     """Counted from 1, as frames come from either peer."""
@@ -125,7 +125,7 @@ class Reason(Struct, frozen=True, kw_only=True):
 
 
 class DialectDecision(Struct, frozen=True, kw_only=True):
-    """Holds for the rest of the conversation."""
+    """The dialect of a side, for the rest of the conversation."""
 
     peer: Literal["client", "agent"]
     dialect: str

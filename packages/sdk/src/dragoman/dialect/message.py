@@ -1,4 +1,4 @@
-"""A frame as a translator sees it: its envelope, and everything inside as plain JSON values.
+"""A frame as a translator reads it: its envelope, with all contents as plain JSON values.
 
 Plain values, not the typed messages of `schema`: a dialect is exactly what those types cannot hold. Nobody
 changes a message that was given to them; who wants another one makes another one, so that a message that
@@ -49,7 +49,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def decode(frame: bytes) -> Message | None:
-    """One frame, or None if it is no JSON-RPC message: such a frame goes on as it is."""
+    """Decode one frame; None if it is not a JSON-RPC message: such a frame passes unchanged."""
     try:
         message = _decoder.decode(frame)
     except UNREADABLE_TEXT:
@@ -58,7 +58,7 @@ def decode(frame: bytes) -> Message | None:
 
 
 def decode_block(block: bytes) -> tuple[list[bytes], list[Message | None]]:
-    """The frames of a block, and what they say: one call into C if nothing in it is unusual."""
+    """Decode the frames of a block, by one call into C if they are ordinary."""
     lines = block.split(b"\n")
     if count_objects(block):
         lines.pop()  # behind the last newline is nothing
@@ -92,7 +92,7 @@ def encode(message: Message) -> bytes:
 
 
 def encode_all(messages: Sequence[Message | Raw]) -> bytes:
-    """The same for many, some of which are frames already: one call into C."""
+    """Encode many messages, some of which may be frames already, by one call into C."""
     return _encoder.encode_lines(messages) if messages else b""
 
 
@@ -145,8 +145,8 @@ def without(fields: Object, *names: str) -> Object:
 
 
 def rename_members(fields: Object, names: dict[str, str]) -> Object:
-    """The same object with some members under other names, in the same order. A member that already has the
-    new name wins over one that would take it.
+    """The same object with some fields renamed, in the same order. A field that already has the new name
+    wins.
     """
     return {
         names.get(name, name): value

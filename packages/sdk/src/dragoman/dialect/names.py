@@ -1,4 +1,4 @@
-"""All dialects by name, and the edges that speak them. A dialect is imported when it is spoken."""
+"""All dialects by name, and the edges that speak them. A dialect's code is imported on first use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CHOICES: tuple[str, ...] = (AUTO, *DIALECTS)
 
 
 def check_dialect(dialect: str) -> None:
-    """Refuse a name that is no dialect."""
+    """Raise an error if a name is not a dialect."""
     if dialect not in CHOICES:
         raise LocalMistake(f"unknown dialect {dialect!r}. Choose from {', '.join(CHOICES)}")
 

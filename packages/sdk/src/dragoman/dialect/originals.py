@@ -1,5 +1,4 @@
-"""The untouched original of what had to be converted, carried along in `_meta` so that nothing needs guessing
-on the way back.
+"""Keeps the unchanged original of converted content in `_meta`, so that the way back needs no guess.
 
 On the way back the original is used only if it still means what stands beside it: whoever changed the message
 in between is believed, not the original. Secrets never travel in it: values under names that hold them are
@@ -22,7 +21,7 @@ _SECRET_NAMES = re.compile(
 
 
 def keep(fields: Object, dialect: str, original: Json) -> Object:
-    """`fields` with its original in `_meta`, beside whatever is there."""
+    """`fields` with their original added to `_meta`."""
     raw = without_secrets(original)
     entry: Object = {"name": dialect, "raw": raw}
     if raw != original:
@@ -31,7 +30,7 @@ def keep(fields: Object, dialect: str, original: Json) -> Object:
 
 
 def original_of(fields: Object, dialect: str) -> Json | None:
-    """The original, if there is one of this dialect and nothing was left out of it."""
+    """The original, if there is one of this dialect and it is complete."""
     entry = as_object(as_object(fields.get("_meta")).get(KEY))
     return None if entry.get("name") != dialect or entry.get("partial") else entry.get("raw")
 

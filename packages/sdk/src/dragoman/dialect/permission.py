@@ -1,4 +1,4 @@
-"""Answers to requests for permission that an edge has to give itself, in every dialect.
+"""Answers to permission requests that an edge has to give itself, for all dialects.
 
 An edge stands in one of two places (`Settings.answers_for_peer`). Where its client is the only one, as behind
 `dragoman translate`, somebody has to answer for a client that has left, that chooses nothing which was
@@ -39,7 +39,7 @@ def _has_id(option: Object) -> bool:
 
 
 def is_choice(result: Object, option_ids: Set[str]) -> bool:
-    """Whether an answer chooses something that was offered, or says that nothing is chosen."""
+    """Whether an answer chooses an offered option, or is cancelled."""
     outcome = as_object(result.get("outcome"))
     if outcome.get("outcome") == "cancelled":
         return True
@@ -60,7 +60,7 @@ def decide(question: Object, edge: Edge) -> Object:
 
 
 def answer_unasked(request: Message, edge: Edge) -> Message:
-    """The answer to a question that the edge's client cannot be asked."""
+    """The answer to a question for a client that can't be asked."""
     if edge.settings.answers_for_peer:
         return answer(request.id, decide(as_object(request.params), edge))
     why = f"Method not found: a client of the dialect {edge.name} cannot ask a person"
@@ -76,6 +76,6 @@ def answer_unchosen(request_id: Id | UnsetType, edge: Edge, result: Object = CAN
 
 
 def question_in(notice: Message) -> Object:
-    """The params of the request for permission that a `NOTICE` tells of; empty if it tells of another."""
+    """The params of the permission request in a `NOTICE`; empty if the notice is about another request."""
     request = as_object(as_object(notice.params).get("request"))
     return as_object(request.get("params")) if request.get("method") == PERMISSION else {}

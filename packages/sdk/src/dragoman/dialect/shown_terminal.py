@@ -1,4 +1,4 @@
-"""A terminal that the agent runs itself, as text for v1.
+"""Shows a terminal that the agent runs itself to a v1 client, as text.
 
 In v1 a terminal belongs to the client, so a client can show an agent's own only as text. This collects what
 the agent says about it; `text` is all of that, for the tool call that shows it. It also says when it has
@@ -53,7 +53,7 @@ class ShownTerminal:
         return not (self.output or self.command or self.exit)
 
     def text(self) -> str:
-        """All of it. From then on nothing in it is new."""
+        """The whole text so far, which counts as shown from then on."""
         self.unsent = 0
         output = _ESCAPES.sub("", self.output.decode("utf-8", "replace")).replace("\r\n", "\n")
         lines = [f"{self.cwd} $ {self.command}".lstrip()] if self.command else []
@@ -64,7 +64,7 @@ class ShownTerminal:
 
 
 def exit_text(code: object, signal: object) -> str:
-    """How a command ended, in words; empty if the agent does not say."""
+    """How a command ended, as text; empty if the agent does not report it."""
     if type(signal) is str:
         return f"ended by signal {signal}"
     return f"exit code {code}" if type(code) is int else ""

@@ -1,4 +1,4 @@
-"""What a turn has streamed so far, to recognise a final answer that repeats it.
+"""Remembers the text that a turn has streamed, to recognise a final answer that repeats it.
 
 Some dialects let the answer to a prompt carry content. Content that was streamed must not be shown again, and
 content that was not must be shown. It was streamed if a run of chunks says exactly the same: all of them, the
@@ -60,7 +60,7 @@ class StreamedText:
             self._is_cut = True
 
     def repeats(self, blocks: Iterable[Json]) -> bool:
-        """Whether these blocks say only what was streamed."""
+        """Whether these blocks hold only streamed text."""
         final_text = "".join(map(_text, blocks)).strip()
         text = "".join(self._chunks)
         if not final_text:

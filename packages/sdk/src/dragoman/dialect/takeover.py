@@ -1,5 +1,5 @@
-"""An edge that took over in the middle of a conversation, while requests were open that it would have sent
-under other ids than those under which they went.
+"""An edge that takes over in the middle of a conversation: it maps the ids of open requests, which the
+edge before it has sent under other ids.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dragoman.dialect.message import Id, Message
 
 
 def catch_up(edge: Edge, messages: Iterable[tuple[bool, Message]]) -> dict[Id, Id]:
-    """Give an edge the messages of before its time: it answers none of them, and the ledger gets no entry.
+    """Feed an edge the messages before its time: it answers none of them, and the ledger gets no entry.
 
     `messages` are pairs: whether the peer sent it, and the message. Returns the ids of requests that are
     still open and that the edge would have sent under another id: their id, and the id that the edge expects.
@@ -31,7 +31,7 @@ def catch_up(edge: Edge, messages: Iterable[tuple[bool, Message]]) -> dict[Id, I
 
 
 class RenumberedEdge(Edge):
-    """Stands before such an edge until the last of those requests is answered."""
+    """Wraps such an edge until the last of those requests is answered."""
 
     name = "auto"
 

@@ -1,4 +1,4 @@
-"""Blocks of frames through the edges of one side: what one says in its dialect, the other hears in v1.
+"""Sends blocks of frames through all edges of one side, from the peer's dialect to v1 and back.
 
     translator = Translator([KoogAgent(settings, ledger)], ledger)
     passed = translator.from_peer(block)     # passed.inside goes on, passed.peer goes back
@@ -29,7 +29,7 @@ from dragoman.wire.glance import Glance, glance_block
 
 
 class TranslatedFrames(Struct):
-    """What came of a block: frames for the inside, frames for the peer, requests for the host."""
+    """The result of a block: frames for the inside, frames for the peer, requests for the host."""
 
     inside: bytes = b""
     peer: bytes = b""
@@ -38,7 +38,7 @@ class TranslatedFrames(Struct):
 
 
 class Translator:
-    """The edges of one side, the one nearest to the peer first. No edges: everything passes."""
+    """The edges of one side, the one next to the peer first. Without edges everything passes."""
 
     name: ClassVar[str] = "translator"
 
@@ -81,7 +81,7 @@ class Translator:
 
     @property
     def is_transparent(self) -> bool:
-        """Whether everything passes as it is, from now on."""
+        """Whether all further frames pass unchanged."""
         return not self.active and not self._guards_names
 
     @property
@@ -90,14 +90,14 @@ class Translator:
         return any(edge.holding for edge in self.edges)
 
     def from_host(self, position: int, message: Message) -> TranslatedFrames:
-        """The answer to what `TranslatedFrames.host` asked."""
+        """Handle the host's answer to a request in `TranslatedFrames.host`."""
         work = _BlockTranslation(self)
         edge = self.edges[position]
         work.add(position, self._run_step(lambda: edge.from_host(message)))
         return work.result()
 
     def peer_ended(self) -> TranslatedFrames:
-        """What is still to be said after the peer's last word; nothing, where edges do not answer for it."""
+        """The frames to send after the peer's end; none if the edges do not answer for it."""
         work = _BlockTranslation(self)
         for position, edge in enumerate(self.edges):
             if edge.settings.answers_for_peer:
@@ -147,7 +147,7 @@ class Translator:
 
 
 def without_words_of_edges(block: bytes) -> bytes:
-    """What a peer says, without what edges tell each other in `_meta`."""
+    """A peer's message without the `_meta` fields that edges use between them."""
     return b"\n".join(map(_guarded, block.split(b"\n"))) if may_hold(block) else block
 
 

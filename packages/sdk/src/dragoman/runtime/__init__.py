@@ -1,4 +1,4 @@
-"""Running conversations: one (`Link`), two joined (`Relay`), and the owners of what they start.
+"""Running conversations: `Link` runs one, `Relay` joins two, and owners end the tasks that they start.
 
 The names below are loaded when they are first used: `Limits` is for everybody, and `Link` needs asyncio.
 """

@@ -1,4 +1,4 @@
-"""Bytes that are held between two parts, counted and bounded: for one session, for its agent, and for all.
+"""Counts and limits the bytes that are buffered between two parts: for one session, its agent, and in total.
 
 A `ByteBudget` has a limit and may have a parent; what is held in it is held in all its ancestors too. Work
 that can wait asks with `take` and begins when it fits: first come, first served, but a holder that is at its
@@ -35,7 +35,9 @@ class _Waiter:
 
 
 class ByteBudget:
-    """One level. Those without children wait and hold; those with children only sum up."""
+    """One level of a budget. Levels without children hold bytes and make callers wait; levels with
+    children only sum.
+    """
 
     __slots__ = ("_is_closed", "_parent", "_root", "_waiters", "_waiting", "held_bytes", "limit")
 
@@ -61,7 +63,7 @@ class ByteBudget:
         return not self.fits(1)
 
     def fits(self, size: int) -> bool:
-        """Whether a hold of this size may begin now, as far as bytes are concerned."""
+        """Whether the budget has room for this many bytes now."""
         level: ByteBudget | None = self
         below: ByteBudget | None = None
         while level is not None:
@@ -73,7 +75,7 @@ class ByteBudget:
         return True
 
     def add(self, size: int) -> None:
-        """Count what is held already, whether it fits or not."""
+        """Count bytes that are already held, whether they fit or not."""
         if self._is_closed:
             return
         level: ByteBudget | None = self
@@ -87,23 +89,23 @@ class ByteBudget:
         self.add(-size)
 
     def set(self, size: int) -> None:
-        """Count this much, whatever was counted before: for a holder that knows what it has."""
+        """Set the count, for a holder that knows how much it holds."""
         if size != self.held_bytes:
             self.add(size - self.held_bytes)
 
     def charge(self, size: int) -> HeldBytes:
-        """A hold, whether it fits or not."""
+        """Hold bytes, whether they fit or not."""
         self.add(size)
         return HeldBytes(self, size)
 
     def try_take(self, size: int) -> HeldBytes | None:
-        """A hold, if it fits and nobody waits before it."""
+        """Hold bytes, if they fit and no other caller waits."""
         if self._is_closed or self._waiters or not self.fits(size):
             return None
         return self.charge(size)
 
     async def take(self, size: int) -> HeldBytes:
-        """A hold, when its turn has come and it fits. A budget that was closed holds nobody up."""
+        """Hold bytes, when it is the caller's turn and they fit. A closed budget makes nobody wait."""
         hold = self.try_take(size)
         if hold is not None:
             return hold
@@ -128,14 +130,14 @@ class ByteBudget:
         return HeldBytes(self, size)
 
     def when_room(self, on_room: Callable[[], None]) -> None:
-        """Call this once, when the budget is not full; at once if it is not."""
+        """Call this function once, when the budget is not full; at once if it is not."""
         if self._is_closed or not self.is_full:
             on_room()
         else:
             self._wait(1, on_room, takes=False)
 
     def close(self) -> None:
-        """Its holder is gone: what it held is free, and whoever waited here need not."""
+        """Free all bytes of a holder that is gone, and wake its waiters."""
         if self._is_closed:
             return
         waiters, self._waiters = self._waiters, None  # nothing that is free now is for them
@@ -218,8 +220,8 @@ class HeldBytes:
             self._budget.remove(size)
 
     async def change(self, size: int) -> None:
-        """Hold so much instead. What is held is given back first: two who both want more would wait for each
-        other.
+        """Hold this many bytes instead. The old bytes are released first: otherwise two growing holders
+        would wait for each other.
         """
         self.release()
         new_hold = await self._budget.take(size)

@@ -26,7 +26,7 @@ LONG = 40  # looks; a deadline that long is not missed for one of them
 
 
 class WatchedLink(Protocol):
-    """What the deadlines need of a link."""
+    """The parts of a link that deadlines use."""
 
     connection: Connection[PendingCall]
     last_heard_at: float
@@ -41,14 +41,14 @@ class WatchedLink(Protocol):
 
 
 class AskedLink(Protocol):
-    """A link whose peer may ask a person here."""
+    """A link whose peer may put a question to a person here."""
 
     connection: Connection[Any]
     asks_person: Callable[[str], bool]
 
 
 def is_person_asked(link: AskedLink) -> bool:
-    """Whether the peer waits for an answer that a person gives here: until then it cannot go on, and is not
+    """Whether the peer waits for a person's answer from here: until then it can't continue, and is not
     late.
     """
     return any(link.asks_person(request.method) for request in link.connection.incoming_requests.values())
@@ -71,7 +71,9 @@ class CallDeadlines:
         """A deadline of so many seconds may begin with the next look, if that is all there is to watch."""
 
     def watch(self, waiting: PendingCall) -> None:
-        """Look after it. One with no wish but a deadline above `long` is looked after anyway."""
+        """Watch a call's deadline. A call with no time of its own but a deadline above `long` is watched
+        too.
+        """
         now = self._loop.time()
         if waiting.silence is not None:
             self._link.last_heard_at = now  # the clock of silence starts when the turn does
@@ -92,7 +94,7 @@ class CallDeadlines:
             self._timer = self._loop.call_later(look, self._sweep)
 
     def on_answer(self, waiting: PendingCall, method: str) -> None:
-        """The answer is here, but must wait its turn: the deadline still holds."""
+        """Note that the answer is here but must wait for earlier messages: the deadline still applies."""
         if waiting.deadline is not None:
             self._answers_in_queue[waiting] = method
 

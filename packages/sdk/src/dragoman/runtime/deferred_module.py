@@ -1,4 +1,4 @@
-"""A module that is imported when something of it is first used.
+"""A stand-in for a module, which imports it when its first attribute is used.
 
 asyncio takes longer to import than everything else that a program imports of the SDK. What is needed before
 anything runs names asyncio in few places, most of them an `except` clause:
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class DeferredModule:
-    """Stands for a module. What was looked up once is an attribute of its own."""
+    """Replaces a module until it is used. Names that were looked up become attributes."""
 
     def __init__(self, name: str) -> None:
         self._module_name = name

@@ -1,4 +1,4 @@
-"""Exceptions become wire errors here and nowhere else.
+"""Turns exceptions into JSON-RPC errors: the only place that does.
 
 What a handler raised is for our log. The peer learns only what was meant for it: an `ErrorAnswer` says so
 itself, anything else is an internal error without a word, because exception texts hold paths, prompts and

@@ -1,4 +1,4 @@
-"""The bounds of a link, each with its reason."""
+"""The limits of a link, each with its reason."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 def check_seconds(value: Any, argument: str) -> float | None:
-    """The value, if it is a time. A timer would find out too late, while it looks after other calls."""
+    """Return the value if it is a valid time. A timer would notice too late, while it watches other calls."""
     if value is None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool) and not isnan(value):
@@ -86,7 +86,7 @@ def check_seconds(value: Any, argument: str) -> float | None:
 
 
 def check_kind(value: object, kind: type, argument: str) -> None:
-    """Refuse what is neither of this kind nor left out."""
+    """Raise an error unless the value is of this type or omitted."""
     if value is not None and not isinstance(value, kind):
         raise InvalidValue(argument, value, f"must be of the class {kind.__name__}")
 

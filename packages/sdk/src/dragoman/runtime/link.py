@@ -147,8 +147,8 @@ class Link:
         lane: Hashable | None = None,
         is_patient: bool = False,
     ) -> Raw:
-        """Ask the peer and wait for the result. `lane` names the notifications that its answer must come
-        after. `is_patient`: the deadline does not pass while the peer waits for a person here.
+        """Send a request and wait for the result. `lane` names the notifications that its answer must come
+        after. `is_patient`: the deadline is paused while the peer waits for a person here.
         """
         call = self.open_call(
             method, params, deadline=deadline, silence=silence, lane=lane, is_patient=is_patient
@@ -171,7 +171,7 @@ class Link:
         lane: Hashable | None = None,
         is_patient: bool = False,
     ) -> OutgoingCall[PendingCall]:
-        """Ask, without waiting. Whoever opens a call awaits its context or gives it up."""
+        """Send a request without waiting. The caller must await its context or give it up."""
         if self._close_reason is not None:
             raise self._close_reason.with_traceback(None)
         connection, outbox = self.connection, self.outbox
@@ -196,11 +196,11 @@ class Link:
         return call
 
     async def wait_answered(self, call: OutgoingCall[PendingCall]) -> None:
-        """Until a call has its answer. Unlike `call`, whoever is cancelled meanwhile leaves it open."""
+        """Wait until a call has its answer. Unlike `call`, a cancelled waiter leaves the call open."""
         await asyncio.wait((call.context.future,))
 
     def result(self, call: OutgoingCall[PendingCall]) -> Raw:
-        """What a settled call brought."""
+        """The result of an answered call."""
         answer = call.context.result()
         if type(answer) is Raw:
             return answer
@@ -210,7 +210,7 @@ class Link:
         raise answer.with_traceback(None)
 
     def notify(self, method: str, params: bytes | None) -> None:
-        """Tell the peer. Await `outbox.flow` now and then when there is much to tell."""
+        """Send a notification. Await `outbox.flow` now and then if you send many."""
         if self._close_reason is not None:
             raise self._close_reason.with_traceback(None)
         self.outbox.add(notification(method, params))
@@ -283,7 +283,7 @@ class Link:
         self._complain(failure(None, error_object(INVALID_REQUEST, why)))
 
     def on_end(self, reason: BaseException | None) -> None:
-        """No more will come: every open call fails now, with the reason."""
+        """Fail every open call with the reason, because no more messages will come."""
         close_reason = (
             reason
             if isinstance(reason, LinkClosed)
@@ -300,7 +300,7 @@ class Link:
         self._holds[why] = None
 
     def listen(self, why: str) -> None:
-        """This reason to stop reading is gone."""
+        """Remove this reason to stop reading."""
         if self._holds:
             self._holds.pop(why, None)
             if not self._holds:
@@ -323,7 +323,7 @@ class Link:
         return self._close_reason
 
     async def wait_ended(self) -> None:
-        """Until the peer is gone or we have closed."""
+        """Wait until the peer is gone or we have closed."""
         if self._close_reason is None:
             self._over = self._over or self._loop.create_future()
             await asyncio.shield(self._over)
@@ -392,7 +392,7 @@ class Link:
         self._work.settle(incoming, result)
 
     def stop(self, incoming: IncomingRequest) -> None:
-        """Cancel the task that works on an incoming request, if one does."""
+        """Cancel the task that handles an incoming request, if there is one."""
         self._work.stop(incoming)
 
     def _complain(self, frame: bytes) -> None:
@@ -419,7 +419,7 @@ class Link:
             pass
 
     def give_up(self, call: OutgoingCall[PendingCall], why: DragomanError) -> None:
-        """Stop waiting for an answer; the peer is told, and a late answer is ignored."""
+        """Stop waiting for an answer; the peer gets a cancel, and a late answer is ignored."""
         frame = self.connection.forget(call)
         if frame is not None and self._close_reason is None:
             self._send(frame)

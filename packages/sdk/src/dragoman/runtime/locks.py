@@ -32,7 +32,7 @@ class LazyEvent:
         self._is_set = False
 
     async def wait(self) -> None:
-        """Until it is set; at once if it is."""
+        """Wait until the event is set; return at once if it is."""
         if not self._is_set:
             if self._event is None:
                 self._event = asyncio.Event()
@@ -40,7 +40,7 @@ class LazyEvent:
 
 
 class KeyedLock:
-    """`async with` it: one task is inside at a time, in the order in which they came."""
+    """An async context manager: one task is inside at a time, in order of arrival."""
 
     __slots__ = ("_lock", "_users")
 

@@ -1,4 +1,4 @@
-"""Finds what holds up an event loop: callbacks that compute, or wait for the system, longer than they may.
+"""Finds callbacks that block the event loop longer than allowed, by computing or by waiting for the system.
 
     with LoopWatch(log_slow_callback):
         asyncio.run(main())
@@ -44,7 +44,7 @@ _LOOK_EVERY = 0.4
 
 
 class SlowCallback(Struct, frozen=True, kw_only=True):
-    """Something that held up the loop."""
+    """A callback that blocked the loop."""
 
     name: str
     how: Literal["computed", "waited"]
@@ -71,8 +71,8 @@ class _RunningCallback:
 
 
 class LoopWatch:
-    """Watches the loop of the thread that enters it, and reports callbacks in which our own code was slow.
-    What a test does by itself in its own task is not the loop's affair.
+    """Watches the event loop of the thread that enters it, and reports callbacks in which our own code was
+    slow. A test's own task is not reported.
     """
 
     def __init__(self, report: Callable[[SlowCallback], None], *, seconds: float = LONGEST) -> None:

@@ -34,9 +34,7 @@ def unread_answers(pending: int) -> str:
 
 
 class Outbox:
-    """What is on its way out. `buffer` may be appended to directly by hot paths, followed by `schedule` or
-    `flow`.
-    """
+    """The frames to send. Hot paths may append to `buffer` directly, followed by `schedule` or `flow`."""
 
     __slots__ = ("_loop", "_transport", "buffer", "is_scheduled")
 
@@ -70,7 +68,7 @@ class Outbox:
         self._loop.call_soon(self._tick)
 
     def add_now(self, frame: bytes) -> None:
-        """Send it, and what was gathered before it, without waiting for the turn of the loop to end."""
+        """Send a frame, and those gathered before it, without waiting for the end of the loop's turn."""
         if self.buffer:
             self.buffer += frame
             self.flush()
@@ -83,9 +81,7 @@ class Outbox:
             self._transport.write(block)
 
     async def flow(self) -> None:
-        """Wait until there is room again; at the very least let the loop turn once, so that a cancel can be
-        heard.
-        """
+        """Wait until there is room; let the loop run at least once, so that a cancel can be received."""
         self.flush()
         if self._transport.pending > HIGH_WATER:
             await self._transport.drain()

@@ -1,4 +1,4 @@
-"""Owns tasks: whoever is started here ends when the owner ends, and not later.
+"""Owns tasks: a task that was started here ends with its owner, never later.
 
 A `TaskGroup` would do the same inside one `async with`; a conversation starts tasks from callbacks of the
 event loop, which have no such block around them.
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class TaskOwner:
-    """A set of tasks with one end."""
+    """A set of tasks that end together."""
 
     __slots__ = ("_loop", "_name", "_tasks")
 
@@ -45,8 +45,8 @@ class TaskOwner:
             await asyncio.wait(tasks, timeout=seconds)
 
     async def aclose(self, *, patience: float = 5.0) -> None:
-        """Cancel what is left and wait for it. A task that keeps swallowing its cancellation is named in
-        the log and given up.
+        """Cancel the remaining tasks and wait for them. A task that ignores its cancellation is logged and
+        given up.
         """
         tasks = self._other_tasks()
         for task in tasks:
@@ -66,7 +66,7 @@ class TaskOwner:
 
 
 async def run_to_end(work: Coroutine[object, None, T]) -> T:
-    """Its result; a cancellation that came meanwhile is heard afterwards."""
+    """Run it to its end and return the result; a cancellation meanwhile takes effect afterwards."""
     task = asyncio.get_running_loop().create_task(work)
     cancellation: asyncio.CancelledError | None = None
     while not task.done():

@@ -1,4 +1,4 @@
-"""A call, as the coroutine that made it waits for it.
+"""A call that waits for its answer, as the calling coroutine sees it.
 
 The answers of one block wake their callers together, see `private.wake_all`.
 """

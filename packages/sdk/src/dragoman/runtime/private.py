@@ -1,4 +1,4 @@
-"""Private parts of asyncio that we use, in one place, each with the public way that is taken without it.
+"""All private parts of asyncio that we use, each with the public alternative that works without it.
 
 - `Future._callbacks` (CPython 3.11 to 3.14): `wake_all` runs the only waiter of a future at once. Without it
   `set_result` alone is called, and the loop wakes each waiter with a handle of its own.
@@ -37,7 +37,7 @@ H = TypeVar("H", bound=HasFuture)
 
 
 def wake_all(calls: deque[H]) -> None:
-    """Wake the callers of calls that have their outcomes, in one step of the loop, which is nobody else's.
+    """Wake the callers of answered calls, in one step of the loop of its own.
 
     A thousand open calls are a thousand waiting tasks, and to wake each through the loop costs a handle and a
     turn of its queue. So each future is relieved of its only callback, which is its task's, and that is run

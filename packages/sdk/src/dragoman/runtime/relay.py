@@ -1,4 +1,4 @@
-"""Two transports joined: what one side says, the other side hears, byte for byte.
+"""Joins two transports: passes the frames of each side to the other, byte for byte.
 
 What it promises:
 - Frames pass in whole blocks, in order, unchanged and undecoded; a watcher gets a glance at each envelope.
@@ -47,13 +47,15 @@ SLOW = "the other side does not take what is sent to it"
 
 
 class RelayInterpreter(Protocol):
-    """Stands on the way and decides what goes on."""
+    """An object in a relay that decides which frames are passed on."""
 
     def take(self, way: RelayDirection, block: bytes) -> None:
-        """Called instead of passing the block on; whatever is to go on is given to `way.send`."""
+        """Handle a block instead of passing it on: frames to pass on are given to `way.send`."""
 
     async def finish(self, way: RelayDirection, seconds: float) -> None:
-        """The source of `way` has ended and its target is about to be: send what is still held, in time."""
+        """The source of `way` has ended and its target will end: send the held frames within the time
+        limit.
+        """
 
 
 @runtime_checkable
@@ -80,7 +82,7 @@ class RelayDirection:
         self._holds: set[str] = set()  # why reading is stopped
 
     def send(self, block: bytes) -> None:
-        """Give whole frames to the target. What nobody is there to take is lost with its reader."""
+        """Send whole frames to the target. Frames without a reader are lost."""
         try:
             self.target.write(block)
         except LinkClosed:
@@ -97,7 +99,7 @@ class RelayDirection:
         self._holds.add(why)
 
     def listen(self, why: str) -> None:
-        """This reason to stop reading is gone."""
+        """Remove this reason to stop reading."""
         if why in self._holds:
             self._holds.remove(why)
             if not self._holds:
@@ -172,11 +174,11 @@ class Relay:
             self._interpreter.take(way, block)
 
     async def wait_ended(self) -> None:
-        """Until one side is gone. Closing then brings the other to an orderly end."""
+        """Wait until one side is gone. Closing then ends the other in an orderly way."""
         await self.end_event.wait()
 
     async def aclose(self, *, grace: float = LAST_WORDS) -> None:
-        """End both sides, the one that is still there in an orderly way. May be called again."""
+        """End both sides, in an orderly way where possible. May be called again."""
         if self._closing is None:
             closing = self._close(grace)
             self._closing = asyncio.get_running_loop().create_task(closing, name=f"{self.name} closing")

@@ -1,4 +1,4 @@
-"""The peer's requests while they are worked on.
+"""Tracks the peer's requests while their handlers run.
 
 Requests do not wait for each other: most end in their first step, the others each have a task (see
 `stepper`). Exactly one answer leaves for each, whoever gives it: the handler, a cancel, or the end of the
@@ -28,8 +28,8 @@ to the event loop it would end the agent, or leave the peer without an answer.
 
 
 class RequestTasks:
-    """All requests of one link that are not answered yet. `send` takes the answers; `gather` takes those that
-    are given while a run of requests is read, and leave together at its end.
+    """All unanswered requests of one link. `send` sends answers; `gather` collects those given while a run
+    of requests is read, which are sent together at its end.
     """
 
     __slots__ = (
@@ -69,13 +69,13 @@ class RequestTasks:
         self.answer_bytes = 0  # answers given since somebody last set this to zero
 
     def ask_all(self, incoming_requests: Iterable[IncomingRequest]) -> None:
-        """Work on each: it is answered on the spot, or has a task."""
+        """Handle each request: answer it at once, or give it a task."""
         outer = asyncio.current_task(self._loop)
         for incoming in incoming_requests:
             self._ask(incoming, outer, self._gather)
 
     def ask(self, incoming: IncomingRequest) -> None:
-        """Work on it: it is answered on the spot, or has a task."""
+        """Handle a request: answer it at once, or give it a task."""
         self._ask(incoming, asyncio.current_task(self._loop), self._send)
 
     def _ask(
@@ -110,13 +110,13 @@ class RequestTasks:
         self._send_answer(self._connection.answer(incoming, result), self._send)
 
     def stop(self, incoming: IncomingRequest) -> None:
-        """Cancel the task that works on an incoming request, if one does."""
+        """Cancel the task that handles an incoming request, if there is one."""
         task = self._tasks.get(incoming)
         if task is not None:
             task.cancel()
 
     def dismiss(self) -> None:
-        """No more requests will come."""
+        """Note that no more requests will come."""
         self._stepper.dismiss()
 
     async def _carry_on(self, rest: SuspendedWork[bytes]) -> None:

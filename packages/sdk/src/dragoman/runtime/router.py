@@ -1,4 +1,4 @@
-"""Who gives meaning to what a link receives."""
+"""The interface of a router, which handles the messages that a link receives."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Router(Protocol):
     def on_notification(self, method: str, params: Raw | None) -> None: ...
 
     def on_block(self, block: bytes) -> int:
-        """Take a whole block at once, if it holds nothing but notifications that can be read in one go.
+        """Handle a whole block at once, if it holds only notifications of one ordinary kind.
 
         Returns how many there were; 0 means that nothing was taken and the frames are to be told one by one.
         """
@@ -43,7 +43,7 @@ class Router(Protocol):
 
 
 class RefusingRouter:
-    """Knows nothing: requests are refused, notifications ignored."""
+    """A router without handlers: refuses requests, ignores notifications."""
 
     def on_request(self, incoming: IncomingRequest) -> Answer:
         raise method_not_found(incoming.method)

@@ -1,4 +1,4 @@
-"""The short ways of a link: blocks of nothing but answers, or of nothing but requests.
+"""Fast paths of a link, for blocks that hold only answers or only requests.
 
 Who has a thousand calls open, or is asked a thousand times, gets them in long runs, and most of the cost of
 such a message is the steps between its parts. Here a run is read by one call and has no events. Whatever is
@@ -15,8 +15,8 @@ from dragoman.wire.plain import plain_answers, plain_requests
 
 
 def settle_run(connection: Connection[PendingCall], block: bytes, answered_calls: list[PendingCall]) -> int:
-    """Give all answers of a block to their calls. Nothing may have to be handled before them. Calls whose
-    callers are to be woken go into `answered_calls`.
+    """Give all answers of a block to their calls, if nothing must be handled before them. Calls whose
+    callers must wake are added to `answered_calls`.
     """
     answers = plain_answers(block)
     take = connection.calls.pop
@@ -32,7 +32,7 @@ def settle_run(connection: Connection[PendingCall], block: bytes, answered_calls
 
 
 def ask_run(connection: Connection[PendingCall], work: RequestTasks, block: bytes) -> int:
-    """Begin to work on all requests of a block."""
+    """Start handling all requests of a block."""
     requests = plain_requests(block)
     incoming_requests = connection.ask_all(requests) if requests else []
     if incoming_requests:

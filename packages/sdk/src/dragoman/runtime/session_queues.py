@@ -1,4 +1,4 @@
-"""Notification handlers that wait: one lane per session, in arrival order, and answers behind them.
+"""Queues of notification handlers: one per session, in arrival order. Answers wait for earlier ones.
 
 Most notifications are handled on the spot and never come here. A handler that is a coroutine runs in the
 worker of its lane; what arrives for the same lane meanwhile queues behind it. An answer is delivered after
@@ -48,7 +48,7 @@ class _SessionQueue:
 
 
 class SessionQueues:
-    """All lanes of one link; a lane exists only while it is busy."""
+    """All queues of one link; a queue exists only while it is busy."""
 
     __slots__ = ("_connection", "_lanes", "_owner", "_relief", "size")
 
@@ -68,7 +68,7 @@ class SessionQueues:
     def submit_run(
         self, key: Hashable, function: HandlerFunction, messages: Sequence[Any], each: int
     ) -> None:
-        """Call `function` with these messages, one after the other; each counts as so many bytes."""
+        """Call `function` with each of these messages in order; each counts as this many bytes."""
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = _SessionQueue()
@@ -78,8 +78,8 @@ class SessionQueues:
         self.size += each * len(messages)
 
     def behind(self, key: Hashable | None, stamp: int, deliver: Callable[[], None]) -> None:
-        """Deliver an answer, to a call made at `stamp`, after what arrived before it. Without a key, all
-        lanes count.
+        """Deliver an answer, to a call made at `stamp`, after the messages before it. Without a key, all
+        queues count.
         """
         lanes = (
             list(self._lanes.values()) if key is None else [lane] if (lane := self._lanes.get(key)) else []

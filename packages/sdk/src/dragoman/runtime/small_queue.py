@@ -1,4 +1,4 @@
-"""A queue that costs little while it is empty: each of thousands of sessions has several."""
+"""A queue that costs little memory while it is empty: each of thousands of sessions has several."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SmallQueue(Generic[T]):
 
     @property
     def first(self) -> T:
-        """Raises `IndexError` if there is none."""
+        """Return the first item; raises `IndexError` if the queue is empty."""
         if self._items is None:
             raise IndexError("the queue is empty")
         return self._items[0]

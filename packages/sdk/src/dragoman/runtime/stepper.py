@@ -30,7 +30,7 @@ class SuspendedWork(Generic[T]):
         self._cancellation: BaseException | None = None
 
     def cancelled_early(self, error: asyncio.CancelledError) -> None:
-        """The cancellation came before anybody awaited this; it is the first thing the coroutine hears."""
+        """Note a cancellation before the first await; the coroutine receives it first."""
         self._cancellation = error
 
     def __await__(self) -> Generator[Any, Any, T]:
@@ -97,7 +97,7 @@ class _Ready(Coroutine[Any, Any, None]):
 
 
 class Stepper:
-    """Keeps one task ready. `carry_on` is what a task does with a coroutine that has suspended."""
+    """Keeps one task ready. `carry_on` is run by a task for a coroutine that has suspended."""
 
     __slots__ = ("_carry_on", "_loop", "_owner", "_ready")
 
@@ -112,8 +112,8 @@ class Stepper:
     def step(
         self, work: Coroutine[object, None, T], outer: asyncio.Task[object] | None
     ) -> tuple[SuspendedWork[T], asyncio.Task[None]] | T:
-        """Take the first step. Returns the result, or what is left with the task that carries it on. `outer`
-        is the current task, which whoever takes many steps finds out once.
+        """Run a coroutine's first step. Returns the result, or the rest for the task that continues it.
+        `outer` is the current task, which a caller of many steps looks up once.
         """
         ready = self._ready
         # A handler that set a context variable and left it set must not pass it on to the next one.

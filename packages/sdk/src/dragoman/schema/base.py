@@ -1,4 +1,4 @@
-"""What every generated type stands on: the two struct roots, and the two places where the unknown is kept.
+"""Base classes of generated types: the two struct roots, and the two places that keep unknown content.
 
 Nothing a peer sends is lost. A field that a type does not know rides in its `unknown_fields`; a union member
 whose tag nobody knows becomes an `Unknown`. Neither class is one that msgspec can decode or encode by itself,
@@ -93,7 +93,7 @@ class Message(Bare, frozen=True, kw_only=True):
 
 
 class Impossible(Bare, frozen=True, kw_only=True, tag_field="type", tag="\ufdd0"):
-    """Second member of unions that have but one, to make msgspec insist on the tag. Nothing decodes to it."""
+    """Second member of unions with only one, so that msgspec requires the tag. Nothing decodes to it."""
 
     never: UnknownFields
 
@@ -124,7 +124,7 @@ class Unknown:
 
 
 def given(value: T | UnsetType | None, default: T) -> T:
-    """The value, or the default where the peer left it out or said null."""
+    """The value, or the default if the peer omitted it or sent null."""
     return default if value is UNSET or value is None else value
 
 
@@ -135,6 +135,6 @@ def at_least_one(**fields: object) -> None:
 
 
 def exactly_one(**fields: object) -> None:
-    """Refuse an object that does not have just one of these fields."""
+    """Raise an error unless the object has exactly one of these fields."""
     if sum(value is not UNSET for value in fields.values()) != 1:
         raise ValueError(f"needs either {' or '.join(fields)}")

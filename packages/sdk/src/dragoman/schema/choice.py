@@ -1,4 +1,4 @@
-"""Unions that msgspec cannot decide by one tag: markers that say how to choose, and the choosing.
+"""Unions that msgspec cannot decode by one tag: markers that describe the choice, and the code that chooses.
 
 A generated alias that is such a union is, at run time, a marker class made here. msgspec takes it for a
 custom type and asks `decode_choice`, which looks at the object, picks the one type it can be, and converts.
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class UnknownPolicy(Struct, frozen=True):
-    """What a tagged union does with a member it does not know."""
+    """How a tagged union handles an unknown tag."""
 
     refused: bool = False
     strings: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ def refuse_unknown() -> Meta:
 def unknown_needs(
     *strings: str, anything: tuple[str, ...] = (), one_of: tuple[str, ...] = (), only_one: bool = False
 ) -> Meta:
-    """For unions that demand some fields even of members they do not know."""
+    """Mark a union that requires some fields even of members with an unknown tag."""
     policy = UnknownPolicy(strings=strings, anything=anything, one_of=one_of, only_one=only_one)
     return Meta(extra={"unknown": policy})
 
@@ -89,7 +89,7 @@ def choose_by_tag(
     same_as_untagged: tuple[str, ...] = (),
     others: type | None = None,
 ) -> Any:
-    """A union of tagged members and one without a tag. Other tags are read as `others`, or refused."""
+    """Mark a union of tagged members and one without a tag. Other tags are read as `others`, or refused."""
 
     def pick(fields: Mapping[str, object]) -> type:
         if tag_field not in fields:
@@ -107,7 +107,7 @@ def choose_by_tag(
 
 
 def choose_by_key(name: str, keys: Mapping[str, type]) -> Any:
-    """A union of objects, told apart by a field that only one of them requires."""
+    """Mark a union of objects that differ by a field that only one of them requires."""
 
     def pick(fields: Mapping[str, object]) -> type:
         for key, chosen in keys.items():
@@ -119,7 +119,9 @@ def choose_by_key(name: str, keys: Mapping[str, type]) -> Any:
 
 
 def choose_by_item(name: str, keys: Mapping[str, object]) -> Any:
-    """A union of list types, told apart by a field of the first item. An empty list is the first of them."""
+    """Mark a union of list types that differ by a field of the first item. An empty list is the first
+    type.
+    """
 
     def pick(fields: Mapping[str, object]) -> Any:
         for key, chosen in keys.items():
@@ -131,7 +133,7 @@ def choose_by_item(name: str, keys: Mapping[str, object]) -> Any:
 
 
 def decode_choice(kind: type, value: object) -> Any:
-    """What msgspec asks about a type it does not know; a ValueError leaves it to the lenient reader."""
+    """The hook that msgspec calls for custom types; after a ValueError the lenient reader tries."""
     if not issubclass(kind, Choice):
         raise ValueError("not to be decoded")
     sample = value

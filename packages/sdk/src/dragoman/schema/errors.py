@@ -1,4 +1,4 @@
-"""The one error of this room: a message that does not have the shape its type asks for.
+"""The only error of this package: a message does not have the shape of its type.
 
 Its text names a place and two kinds of JSON value, never a value: messages carry prompts and secrets, and
 this text ends up in logs. It does not know who sent the message; the rooms above decide whose mistake it was.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class SchemaError(ValueError):
-    """What was read, or is to be written, breaks the schema at `path`, for `reason`."""
+    """A value, read or to be written, breaks the schema at `path`, for `reason`."""
 
     def __init__(self, path: str, reason: str, *, not_json: bool = False) -> None:
         super().__init__(f"{path}: {reason}")

@@ -1,4 +1,4 @@
-"""Puts unknown fields back into the objects they came from, for the writer.
+"""Puts unknown fields back into their objects before a message is written.
 
 It takes a message apart into plain dictionaries, which costs what plain dictionaries cost; so the codec calls
 it only for messages that do carry unknown fields. A field that the type knows always wins over an unknown one
@@ -17,7 +17,7 @@ __all__ = ["hoist"]
 
 
 def hoist(value: object) -> Any:
-    """The value with every struct as a dictionary that holds its unknown fields too."""
+    """The value with every struct as a dictionary, with unknown fields included."""
     if isinstance(value, Bare):
         return _object(value)
     if isinstance(value, list | tuple):

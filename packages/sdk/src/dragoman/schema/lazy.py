@@ -1,4 +1,4 @@
-"""Loads the topics of a version when something of them is first used.
+"""Imports the modules of a protocol version when their first name is used.
 
 A version has hundreds of types, and making them takes longer than a small agent needs to start; most
 programs use a few.
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def loader(package: str, topics: Mapping[str, Sequence[str]], names: dict[str, Any]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package whose modules, `topics`, hold these names. `names` is its own
+    """Return the `__getattr__` of a package whose modules, `topics`, hold these names. `names` is its
     namespace.
     """
     homes = {name: topic for topic, members in topics.items() for name in members}

@@ -1,4 +1,4 @@
-"""The slow reader: what the native decoder refused, read again with an explanation of every value.
+"""The slow reader: reads again what the native decoder refused, and explains every value.
 
 It walks the same types that msgspec decodes, so there is one description of the protocol and not two. At each
 object it first tries the native decoder again: only the way to the trouble is walked in Python. What it
@@ -44,7 +44,7 @@ _whole = json_decoder(Raw).decode
 
 
 class Deviation(NamedTuple):
-    """Something that was forgiven: where, what, and the name that the peer used; only the name is his."""
+    """A tolerated mistake: the place, the kind, and the name of the peer's field."""
 
     path: str
     kind: Kind

@@ -19,7 +19,7 @@ Kind = Literal["request", "notification"]
 
 
 class Method:
-    """What the protocol says about one method."""
+    """The protocol's definition of one method."""
 
     __slots__ = (
         "_package",
@@ -81,8 +81,8 @@ class Method:
 
     @property
     def needs_result(self) -> bool:
-        """Whether its result has a member that must be there. Where it has none, an answer without a result
-        (null, or left out) means an empty one.
+        """Whether its result has a required field. If not, an answer without a result (null, or left out)
+        counts as an empty one.
         """
         try:
             read(b"null", self.result)
@@ -91,13 +91,13 @@ class Method:
         return False
 
     def of(self, package: str) -> Method:
-        """Types are named, not held: reading the table loads none of them."""
+        """Make a row from type names: reading the table imports no types."""
         self._package = package
         return self
 
 
 class MethodTable:
-    """All methods of one version, whose types live in `package`."""
+    """All methods of one version, with types from `package`."""
 
     def __init__(self, package: str, methods: Iterable[Method]) -> None:
         self._methods = tuple(method.of(package) for method in methods)

@@ -1,5 +1,5 @@
-"""Names in messages that are ours alone: methods `_dragoman/…`, and in `_meta` the key `dragoman`, and
-`dragoman/…` for what one edge of an interpreter tells the other.
+"""Names in messages that only Dragoman uses: methods `_dragoman/…`, and in `_meta` the key `dragoman`, and
+`dragoman/…` for messages between the two edges of an interpreter.
 
 A client believes what stands under them, so nobody else may write them. Whoever takes in the messages of a
 guest asks `may_hold` of each block, which is a search of bytes, and rewrites only what holds such a name. A
@@ -38,7 +38,7 @@ _VERBATIM = frozenset({"rawInput", "rawOutput"})
 
 
 def may_hold(text: bytes) -> bool:
-    """Whether one of our names may be in the text. Asked of all that agents say: a search for plain bytes is
+    """Whether one of our names may be in the text. Runs on all agent output: a search for plain bytes is
     twice as fast as a pattern.
     """
     if b"dragoman" in text and (b'"dragoman' in text or b'"_dragoman' in text):
@@ -85,7 +85,7 @@ def _strip_meta(
 def stripped(
     text: bytes, *, edges: bool = False, keep: Container[str] | None = (), anew: bool = False
 ) -> bytes:
-    """The same for a JSON text, which is written anew only if it has changed, or if `anew` says so. Raises
+    """The same for a JSON text, which is rewritten only if it has changed, or if `anew` is true. Raises
     `UNREADABLE`, without `anew` also for too many values.
     """
     if not anew and text.count(b"[") + text.count(b"{") + text.count(b",") > MOST_VALUES:

@@ -1,5 +1,5 @@
-"""Numbers, strings and lists with the bounds that the published schema gives them, and the one bound that it
-gives paths in words alone.
+"""Numbers, strings and lists with the bounds of the published schema, and the one bound on paths that the
+specification gives only in prose.
 
 msgspec checks these bounds while it decodes, at no measurable cost. It cannot bound an integer beyond 63
 bits, so `UInt64` is bounded there, and the lenient reader, which gets whatever is larger, allows the 64th
@@ -27,5 +27,7 @@ NonEmptyStr: TypeAlias = Annotated[str, Meta(min_length=1)]
 
 
 def is_absolute(path: str) -> bool:
-    """Whether a path is one that the protocol takes. Its reader may be on another system than its writer."""
+    """Whether the protocol accepts a path as absolute. Reader and writer may use different operating
+    systems.
+    """
     return path.startswith(("/", "\\\\")) or path[1:3] in (":\\", ":/")

@@ -1,4 +1,4 @@
-"""Steering: a user's message into a turn that runs. The protocol has no method for it yet, and agents differ.
+"""Steering sends a user's message into a running turn. The protocol has no method yet, and agents differ.
 
 | way | an agent says that it has it | it is called |
 |---|---|---|
@@ -87,12 +87,12 @@ def steering_way(introduction: Mapping[str, Any]) -> SteeringWay:
 
 
 def announced_steering() -> dict[str, Any]:
-    """What an agent that can be steered has in the `_meta` of its answer to `initialize`."""
+    """The `_meta` by which an agent's answer to `initialize` announces steering."""
     return {"steering": {"supported": True}}
 
 
 def steer_call(way: SteeringWay, session_id: str, prompt: Sequence[Raw] | Raw) -> tuple[str, bytes]:
-    """Method and params that give the agent this content."""
+    """The method and params that send this content to the agent."""
     if way == "inject":
         return INJECT, _encode({"sessionId": session_id, "mode": "steer", "content": prompt})
     if way == "steering":
@@ -101,7 +101,7 @@ def steer_call(way: SteeringWay, session_id: str, prompt: Sequence[Raw] | Raw) -
 
 
 def read_steer_answer(way: SteeringWay, result: object, *, is_turn_open: bool) -> SteerAnswer:
-    """What an agent says to a message; `is_turn_open` while the prompt of the turn has no answer.
+    """Read an agent's answer to a message; `is_turn_open` while the turn's prompt has no answer.
 
     What is injected behind the end of the turn is with the agent all the same: it runs it by itself.
     """
@@ -118,8 +118,8 @@ _COMMAND = re.compile(r"/[\w:.-]+(?=\s|$)")
 
 
 def restart_prompt(prompt: Sequence[Any], messages: Sequence[Sequence[Any]], separator: Any) -> list[Any]:
-    """The content of a turn that begins again: its prompt, and what was said since. A slash command is not
-    repeated, because all that stands behind it would be its argument: the agent has it in its history.
+    """The content of a restarted turn: its prompt, and the messages since. A slash command is not
+    repeated, because the messages would become its argument: the agent has it in its history.
     """
     first_text = getattr(prompt[0], "text", None) if prompt else None
     is_command = isinstance(first_text, str) and _COMMAND.match(first_text) is not None

@@ -1,4 +1,4 @@
-"""The strict writer: a message of ours is refused before it leaves if the published schema would refuse it.
+"""The strict writer: refuses to send a message that the published schema does not allow.
 
 The types are lenient on purpose: msgspec does not look at the values that a struct is made with, and closed
 lists of values (`ToolKind`, `PlanEntryStatus` …) are plain strings when they are read, because a later
@@ -41,7 +41,7 @@ _STEP = r"\.([^.\[\]]+)|\[(\d+)\]"
 
 
 class WrongValue(SchemaError):
-    """A message of ours that must not be sent. `value` stands at `path`; `reason` says what may stand there.
+    """Our message must not be sent: the `value` at `path` is wrong, for `reason`.
 
     The text of the error does not hold the value, as with any `SchemaError`.
     """
@@ -52,14 +52,16 @@ class WrongValue(SchemaError):
 
 
 def write_strictly(message: object, kind: object) -> bytes:
-    """The message as JSON, if it is one of this kind; a `WrongValue` or another `SchemaError` if not."""
+    """Write the message as JSON if it is valid for its type; otherwise raise `WrongValue` or another
+    `SchemaError`.
+    """
     if is_surely_valid(message, kind):
         return write(message)
     return write_and_read_back(message, kind)
 
 
 def write_and_read_back(message: object, kind: object) -> bytes:
-    """What `write_strictly` does with a message that may be wrong."""
+    """Write a message that may be invalid, and validate it by reading it back."""
     encoded = write(message)
     if len(encoded) >= LARGE and is_valid_at_first_sight(message, kind):
         return encoded  # to read it back would take as much memory again

@@ -1,4 +1,4 @@
-"""Updates that name child sessions: those of the schema, and the words of an early draft that agents speak.
+"""Updates that name child sessions: those of the schema, and those of an early draft that some agents use.
 
 | the draft says | the schema says |
 |---|---|
@@ -40,7 +40,7 @@ NAMES_IN_UPDATES: dict[str, tuple[str, ...]] = {
 
 
 def as_subagent_update(update: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of an update in the words of the schema, if it is in those of the draft."""
+    """The update in the schema's form, if it is in the draft's."""
     kind = update.get("sessionUpdate")
     if kind not in (_SPAWNED, _STATE):
         return dict(update)

@@ -1,4 +1,5 @@
-"""Checkers of messages that are made in Python: one function for each type, which says what is surely valid.
+"""Fast checks of messages made in Python: for each type, a function that returns true only for surely valid
+values.
 
 msgspec does not look at the values that a struct is made with. To read back what was written finds every
 mistake, and costs many times what writing does. So for each type a function is made from its fields, when the

@@ -1,4 +1,5 @@
-"""Who answers each request: the one table from which every deadline of a call comes.
+"""The table that says who answers each request: the program, a person, or long work. Every call's deadline
+comes from it.
 
 | answerer | how long a call waits for it |
 |---|---|
@@ -98,8 +99,8 @@ def is_for_person(method: str) -> bool:
 def bound(
     method: str, seconds: float | None, *, receiver: Literal["agent", "client"], is_hub: bool = False
 ) -> float | None:
-    """The deadline of a call: `seconds` if a machine answers it, else None. `is_hub`: the receiver is a hub,
-    which stands before agents.
+    """The deadline of a call: `seconds` if a program answers it, else None. `is_hub`: the receiver is a
+    hub, which has agents behind it.
     """
     if is_hub and method in HUB_ASKS_FIRST:
         return None

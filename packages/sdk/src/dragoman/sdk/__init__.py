@@ -1,1 +1,1 @@
-"""What people write against: agents, clients, and the two verbs that open everything."""
+"""The public SDK: agents, clients, and the functions `serve` and `connect`."""

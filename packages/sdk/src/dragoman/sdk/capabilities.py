@@ -1,4 +1,4 @@
-"""What the peer said that it can do, asked for by the dotted path of the method table.
+"""The peer's capabilities, looked up by the dotted path in the method table.
 
 Absent and null mean no; true and any object mean yes. That holds for every capability of the protocol, so
 one function answers for all. The method table of version 1 is here too, by who receives what.
@@ -52,7 +52,7 @@ NOTHING = Capabilities()
 
 
 def peer_capabilities(struct: Struct | UnsetType | None) -> Capabilities:
-    """The capabilities of a peer. Peers of the same kind share one object: a hub has thousands of them."""
+    """The capabilities of a peer. Equal capabilities share one object: a hub has thousands of peers."""
     return NOTHING if not isinstance(struct, Struct) else _cached_capabilities(write(struct), type(struct))
 
 

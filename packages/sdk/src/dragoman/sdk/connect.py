@@ -1,4 +1,4 @@
-"""`connect`: from a command, an agent object or a transport to an initialized agent.
+"""`connect`: starts or reaches an agent, from a command, an agent object or a transport, and initializes it.
 
     async with connect("some-agent --acp") as agent:
         session = await agent.new_session(cwd="/project")
@@ -39,7 +39,7 @@ Interpret: TypeAlias = Callable[[Transport], Transport]
 
 
 def check_target(target: object, *, is_other: bool, other: str) -> None:
-    """Refuse what can be no agent, such as the value of a variable that is not set."""
+    """Raise an error for a value that can't be an agent, such as a variable that is not set."""
     if not is_other and not isinstance(target, str | Sequence | Agent):
         raise InvalidValue("target", target, f"must be a command or its words, an Agent or {other}")
 
@@ -132,12 +132,14 @@ def connect(
 
 
 def not_entered(name: str, line: str) -> AttributeError:
-    """The error of whoever takes what `connect` returns for the agent."""
+    """The error when the return value of `connect` is used as the agent."""
     return AttributeError(f"there is no {name} yet: what connect() returns has to be entered; write: {line}")
 
 
 class ConnectContext:
-    """What `connect` returns: an `async with` that gives the agent. Nothing starts before it is entered."""
+    """The return value of `connect`: an `async with` that gives the agent. Nothing starts before it is
+    entered.
+    """
 
     __slots__ = (
         "_client",

@@ -1,4 +1,4 @@
-"""A client's conversation with an agent whose transport is open: the link, the router, and `initialize`.
+"""A client's conversation over an open transport: the link, the router, and `initialize`.
 
 `connect` loads this module when the agent's process has been started already.
 """
@@ -28,7 +28,7 @@ SUPPORTED = (1,)
 def open_conversation(
     transport: Transport, client: Client, limits: Limits, *, on_stray: Callable[[str], None] | None = None
 ) -> AgentHandle:
-    """Begin to read what the agent sends; `handshake` comes next. Closing the handle's link ends it."""
+    """Start reading the agent's messages; `handshake` comes next. Closing the handle's link ends it."""
     side = ClientSide(client)
     link = Link(transport, side, name=client.link_name, limits=limits)
     link.on_stray = on_stray

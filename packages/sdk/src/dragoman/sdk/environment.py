@@ -1,4 +1,4 @@
-"""The environment that an agent gets: what a program needs to run, and nothing that opens a door.
+"""The environment variables that an agent gets: those that programs need to run, and no credentials.
 
     connect("some-agent --acp")                                                 closed: the names below
     connect("some-agent --acp", env=agent_environment(allow=["SOME_API_KEY"]))  and this one
@@ -66,14 +66,14 @@ def agent_environment(
 
 
 def resolve_environment(env: Env) -> Mapping[str, str] | None:
-    """What a program is started with; None hands on our own environment."""
+    """The environment of a program to start; None passes on our own."""
     if env == "inherit":
         return None
     return agent_environment() if env is None else env
 
 
 def withheld_names(*, allow: Iterable[str] = (), source: Mapping[str, str] | None = None) -> list[str]:
-    """The names of our variables that an agent does not get; for whoever has to explain a failed login."""
+    """The names of our variables that an agent does not get, to explain a failed login."""
     ours = os.environ if source is None else source
     handed_on = agent_environment(allow=allow, source=ours)
     return sorted(name for name in ours if name not in handed_on)

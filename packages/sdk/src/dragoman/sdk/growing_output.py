@@ -1,4 +1,4 @@
-"""Output that is sent again and again, each time whole and a little longer.
+"""Recognises tool output that is sent again and again, each time complete and a little longer.
 
 Agents report a running command by resending all of its output with every line. Kept as they came, 35,000
 lines would be 35,000 texts, half of them longer than 17,500 lines. An update that repeats and extends another
@@ -15,7 +15,7 @@ from dragoman.schema import v1
 
 
 def text_of(content: Sequence[v1.ToolCallContent]) -> str:
-    """The words in a tool call's content, one block a line."""
+    """The text of a tool call's content, one block per line."""
     return "\n".join(
         [
             part.content.text
@@ -29,8 +29,8 @@ _FIELDS = ("title", "kind", "status", "name", "locations", "raw_input", "raw_out
 
 
 def supersedes(newer: v1.SessionUpdate, older: v1.SessionUpdate) -> bool:
-    """Whether all that the older update says is said by the newer one too, of the same tool call: then nobody
-    needs both.
+    """Whether the newer update of the same tool call contains everything in the older one, which can then
+    be dropped.
     """
     if not (isinstance(newer, v1.ToolCallProgress) and isinstance(older, v1.ToolCallProgress)):
         return False

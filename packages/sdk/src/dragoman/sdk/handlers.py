@@ -1,4 +1,4 @@
-"""How handlers are registered and called, for both sides.
+"""Registers and calls handlers, for agents and clients.
 
 A handler gets one typed message and, if it takes a second parameter, the peer who sent it. `async def` runs
 in the event loop. A plain `def` that answers a request runs in a thread, because it may block, and gets
@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 class Handler:
-    """A registered function, whatever its shape."""
+    """A registered function: plain, async, or with other signatures."""
 
     __slots__ = ("function", "is_async", "wants_peer")
 
@@ -46,7 +46,7 @@ class Handler:
         return await in_thread(lambda run: self.now(*faces(message, peer, run)))
 
     def now(self, message: object, peer: object) -> Any:
-        """Call it here: the result of a plain function, the coroutine of an async one."""
+        """Call it here: returns the result of a plain function, the coroutine of an async one."""
         return self.function(message, peer) if self.wants_peer else self.function(message)
 
 
@@ -85,8 +85,8 @@ class HasHandlers(Protocol):
 
 
 class Hook(Generic[P, R]):
-    """A decorator that makes a function the handler of one method. Declared on a class, it is that of each
-    object: `help` of the class shows it.
+    """A decorator that registers a function as the handler of one method. Declared on a class, it belongs
+    to each object: `help` of the class shows it.
     """
 
     def __init__(self, method: str, doc: str = "", *, handlers: Handlers | None = None) -> None:

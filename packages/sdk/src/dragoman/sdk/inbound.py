@@ -1,4 +1,4 @@
-"""Typed messages at the edge of the SDK: what fails here fails with a reason that may be told.
+"""Reads typed messages that the SDK receives, and gives a reason for each failure that is safe to show.
 
 Requests that do not have their method's shape are answered `-32602` (or `-32700` if they were no text at
 all); answers that do not are the peer's mistake and raise `BadAnswer`. Neither ever quotes the message.
@@ -52,7 +52,7 @@ def read_plain(raw: Raw | None) -> Any:
 
 
 def params_reader(type_: type[T]) -> Callable[[Raw | None], T]:
-    """`read_params` for one type, for those who read many of them."""
+    """`read_params` for one type, for callers that read many messages of it."""
     strict = strict_reader(type_)
 
     def read_them(raw: Raw | None) -> T:

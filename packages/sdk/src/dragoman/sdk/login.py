@@ -1,4 +1,4 @@
-"""Logging in when an agent says that it needs it: once, with what can be tried, or with words that help.
+"""Logs in when an agent requires it: once, with a method that can be tried, or fails with advice.
 
     answer = await call_with_login(agent, lambda: agent.new_session(cwd=cwd), Login(method="api-key"))
 
@@ -30,7 +30,7 @@ TerminalLogin: TypeAlias = Callable[[v1.AuthMethodTerminal], Awaitable[bool]]
 
 
 class Login(Struct, frozen=True, kw_only=True):
-    """How to log in: the method, and what it may use."""
+    """How to log in: the method, and the credentials it may use."""
 
     method: str | None = None
     """The id of the method to use. Without one it is the first that the agent handles by itself, else the
@@ -193,7 +193,7 @@ def _names(method: dict[str, object]) -> Iterable[str]:
 
 
 async def log_out(agent: AgentHandle) -> bool:
-    """Log out if the agent can; False when it never said that it does."""
+    """Log out if the agent supports it; otherwise return False."""
     if "auth.logout" not in agent.capabilities:
         return False
     await agent.logout()

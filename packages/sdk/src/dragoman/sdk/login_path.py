@@ -1,4 +1,4 @@
-"""PATH as the user's login shell would have it, asked for once in a process and within a time limit.
+"""The PATH of the user's login shell, read once per process and within a time limit.
 
 A program that a desktop started has a PATH without what the user's shell adds to it, and finds no agent that
 was installed for the user. So the login shell is asked. It runs the user's own files, which may be slow, wait
@@ -39,7 +39,7 @@ for it.
 
 
 class LoginPath(Struct, frozen=True):
-    """A PATH, and why it is not the login shell's if it is not."""
+    """A PATH, and the reason if it is not the login shell's."""
 
     path: str
     note: str | None = None
@@ -50,7 +50,7 @@ _asking: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDic
 
 
 async def login_path(*, seconds: float = SECONDS) -> LoginPath:
-    """The PATH to start agents with; the shell is asked the first time, whatever it answers."""
+    """The PATH to start agents with; the shell is asked only the first time."""
     global _cached_path
     lock = _asking.setdefault(asyncio.get_running_loop(), asyncio.Lock())
     async with lock:

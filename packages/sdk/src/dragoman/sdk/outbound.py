@@ -1,4 +1,4 @@
-"""Typed messages on their way out of the SDK: what the official schema would refuse is refused here.
+"""Checks typed messages before the SDK sends them, and refuses those that the official schema does not allow.
 
 Whoever wrote the wrong value gets an `InvalidValue` from the very call in which they wrote it. It names the
 argument, the value and what is allowed; nothing has been sent then.
@@ -30,7 +30,7 @@ _update_checks: dict[type, Check] = {}  # of `checks`, those whose types are upd
 
 
 def write_out(message: object, kind: object, what: str) -> bytes:
-    """The message as JSON, if the protocol allows it; `what` is the method or the message."""
+    """Write the message as JSON, if the protocol allows it; `what` is the method or the message."""
     # What `write_strictly` does with most messages, without asking it: every call and answer comes here.
     check = checks.get(kind) if type(message) is kind else None
     if check is not None and check(message):
@@ -87,7 +87,7 @@ def write_update(update: object) -> bytes:
 
 
 def write_plain(params: object, what: str) -> bytes | None:
-    """Params of an extension: any JSON value; None stands for no params. Encoded ones are checked too."""
+    """Write params of an extension: any JSON value; None means no params. Encoded ones are checked too."""
     if params is None:
         return None
     if isinstance(params, Raw):
@@ -112,7 +112,7 @@ def write_params(params: object, method: str, methods: Mapping[str, Any]) -> byt
 
 
 def as_block(content: object, argument: str = "text") -> Any:
-    """A content block; a string is one of text."""
+    """Return a content block; a string becomes a text block."""
     if isinstance(content, str):
         return v1.TextContent(text=str(content))
     if isinstance(content, _blocks()):

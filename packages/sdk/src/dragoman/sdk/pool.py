@@ -1,4 +1,4 @@
-"""`Pool`: many sessions at once, over one agent or many, no more at a time than it may.
+"""`Pool`: runs many sessions at once, over one agent or many, up to a limit.
 
     async with Pool("some-agent --acp", agents=4, concurrency=50) as pool:
         async for outcome in pool.run(PoolTask(prompt=text, cwd=folder) for text, folder in work):
@@ -73,7 +73,9 @@ class PoolAgent:
 
     @property
     def rank(self) -> tuple[bool, int, bool]:
-        """The smallest is the one to use: sound, with little to do, and rather one that runs already."""
+        """The sort key of agents; the smallest is used: healthy, with few tasks, and preferably running
+        already.
+        """
         return self.broken is not None, self.load, not self._is_open
 
 
@@ -85,7 +87,7 @@ J = TypeVar("J")
 
 
 class FairQueue(Generic[J]):
-    """First come, first served within a group; round and round among groups."""
+    """A queue: first come, first served within a group, round-robin between groups."""
 
     __slots__ = ("_groups",)
 
@@ -99,7 +101,7 @@ class FairQueue(Generic[J]):
         self._groups.setdefault(group, deque()).append(job)
 
     def take(self) -> J | None:
-        """The next one, or None."""
+        """Remove and return the next item, or None."""
         for group in self._groups:
             jobs = self._groups.pop(group)
             job = jobs.popleft()
@@ -175,7 +177,7 @@ class TaskOutcome:
 
 
 class PoolJob:
-    """A task that was given to a pool. Await it for its outcome."""
+    """A task that was submitted to a pool. Await it for its outcome."""
 
     __slots__ = ("_outcome", "_stop", "group", "index", "running", "task")
 
@@ -271,7 +273,7 @@ class Pool:
     # What is done with it.
 
     def submit(self, task: PoolTask, *, index: int = 0, group: Hashable = None) -> PoolJob:
-        """Have a task done; await the job for its outcome. Jobs of one `group` wait for each other first."""
+        """Submit a task; await the job for its outcome. Jobs of one `group` wait for each other first."""
         if not self._open:
             raise LocalMistake("a pool is used inside of its `async with`")
         job = PoolJob(task, index, group, self._stop)

@@ -1,4 +1,5 @@
-"""Where an agent lives if not here: `ssh:HOST`, `docker:NAME` or `podman:NAME`, and its command from here.
+"""Where an agent runs if not on this machine: `ssh:HOST`, `docker:NAME` or `podman:NAME`, and the command to
+reach it.
 
 An agent elsewhere is started like any other, by a command: `dragoman ssh`, which holds the line to it. Names
 of variables stand on that command line, their values never do: they are in the environment of `dragoman ssh`,

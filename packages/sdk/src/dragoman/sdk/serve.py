@@ -24,7 +24,7 @@ from dragoman.transport.contract import Transport
 
 
 class ServedConversation(Protocol):
-    """A conversation that runs; `Link`, `ProxyRun` and `ConductorRun` are such."""
+    """A running conversation; `Link`, `ProxyRun` and `ConductorRun` implement it."""
 
     async def wait_ended(self) -> None: ...
 
@@ -33,7 +33,7 @@ class ServedConversation(Protocol):
 
 @runtime_checkable
 class Servable(Protocol):
-    """What stands between a client and an agent, and can be served like an agent: `Proxy` and `Conductor`."""
+    """An object between a client and an agent that can be served like an agent: `Proxy` and `Conductor`."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""How a client opens sessions: one description for every handle of an agent.
+"""Opens sessions of a client: the parameters and docstrings that all handles of an agent share.
 
 `AgentHandle` (awaited), `SyncAgentHandle` (blocking) and `SupervisedAgent` (restarted after a crash) take the
 same parameters. They differ in what opening gives: a coroutine that ends with a session, or the session
@@ -24,7 +24,7 @@ OpenMethod: TypeAlias = Literal["new", "load", "resume"]
 
 
 class SessionPlace(Struct, frozen=True, kw_only=True):
-    """Where a session works, and with what."""
+    """The folders and MCP servers of a session."""
 
     cwd: str
     mcp_servers: Sequence[v1.McpServer] = ()
@@ -74,5 +74,5 @@ class SessionOpener(Generic[OpenedT]):
         return self.open_session(place, "resume", session_id)
 
     def open_session(self, place: SessionPlace, how: OpenMethod, session_id: str = "") -> OpenedT:
-        """Open a session in one of the three ways; `session_id` is for those that bring one back."""
+        """Open a session in one of the three ways; `session_id` is for loading or resuming one."""
         raise NotImplementedError

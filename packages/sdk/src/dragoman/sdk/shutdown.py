@@ -1,4 +1,4 @@
-"""The end of a process: asked for by a signal, and bounded in time whatever its handlers do.
+"""Ends the process after a signal, within a time limit, whatever its handlers do.
 
 A handler may swallow its cancellation, block its thread, or block the event loop itself, and then nothing in
 the loop can bring the process to its end. Clients wait a few seconds before they kill, so a thread watches:
@@ -128,7 +128,7 @@ class ShutdownSignals:
 
 
 def time_to_end(limits: Limits) -> float:
-    """What work may use up by its limits, and a moment; with the usual ones `END_WITHIN`."""
+    """The time that work may take by its limits, and a moment more; `END_WITHIN` with the default limits."""
     return limits.end_seconds + limits.cancel_seconds + SPARE
 
 

@@ -1,1 +1,3 @@
-"""Locks, folders for our files, files of caches, git in folders of others. Knows nothing of agents."""
+"""Operating system services: file locks, folders for our files, caches, and git in folders of other
+people. Knows nothing of agents.
+"""

@@ -1,4 +1,4 @@
-"""Files of a cache: what is in one can be made anew, so nobody needs to know whether it was kept.
+"""Files of a cache, whose contents can be computed again: a failed write is not an error.
 
 A reader sees the whole of a file or none. A folder is bounded: one that has too many files loses the older
 half of them, so that most writes need not look at their dates.

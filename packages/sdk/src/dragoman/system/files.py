@@ -1,4 +1,4 @@
-"""What systems do differently with files: flags for opening them, and locks.
+"""Differences between operating systems in opening and locking files.
 
 A lock belongs to an open file. Closing the descriptor gives it back, and so does the end of the process:
 nobody needs to unlock. Whoever waits for a lock waits in the calling thread; holders keep it for the length
@@ -53,7 +53,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def lock(descriptor: int) -> None:
-    """Wait until nobody else has the file locked, and lock it."""
+    """Lock the file; wait while another process has it locked."""
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         return
@@ -62,7 +62,7 @@ def lock(descriptor: int) -> None:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock the file if nobody else has, and say whether."""
+    """Lock the file if no other process has; return whether it is locked."""
     try:
         if fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -79,7 +79,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def share(descriptor: int) -> None:
-    """Lock the file together with others who share it; nobody gets it alone meanwhile.
+    """Lock the file together with other readers; nobody can lock it exclusively meanwhile.
 
     Windows has no such lock; there, a file that is open can be neither moved nor removed, which is what
     sharers want to prevent.

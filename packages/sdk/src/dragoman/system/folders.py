@@ -1,4 +1,4 @@
-"""Where this person's programs keep their files, by the conventions of the system: one function for all.
+"""The folders where this user's programs keep their files, by the conventions of the operating system.
 
 The XDG variables count on every system, if they are absolute, as their specification asks. Without them
 Windows has a folder of its own for what stays on the machine, macOS one for caches, and everybody else the

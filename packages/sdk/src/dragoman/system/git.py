@@ -1,4 +1,4 @@
-"""Git in a folder that somebody else may have filled: nothing that its configuration names is ever run.
+"""Runs git safely in a folder of unknown origin: programs that its git configuration names are never run.
 
 A repository's configuration names programs: filters, diff drivers, a monitor of files, hooks, commands for
 connections. Whoever may write into a folder may write it. So files and contents are looked at from a git
@@ -88,7 +88,7 @@ _CONFIG: Final = """[core]
 
 
 class GitPlaces(NamedTuple):
-    """Where a repository keeps what we read of it."""
+    """The paths of a repository's files that we read."""
 
     top: str
     """Where its files begin."""
@@ -100,7 +100,7 @@ class GitPlaces(NamedTuple):
 
 
 class GitCommand(NamedTuple):
-    """What to start."""
+    """A git command to start."""
 
     words: list[str]
     env: dict[str, str]
@@ -205,7 +205,7 @@ def in_own_folder(
     where: Mapping[str, str],
     settings: Sequence[str] = (),
 ) -> GitCommand:
-    """A command with a git folder of ours, in front of files of others: without anybody's settings."""
+    """A command that uses our own git folder on files of other people, without anybody's git settings."""
     options = (word for setting in (*_OVERRIDES, _NO_ATTRIBUTES, *settings) for word in ("-c", setting))
     env = {
         **_inherited_environment(frozenset()),
@@ -220,7 +220,7 @@ def in_own_folder(
 
 
 def fill_own_folder(folder: Path, algorithm: str) -> None:
-    """Make a git folder of ours: it says which hash is used, and nothing else."""
+    """Create a git folder of ours, which only says which hash is used."""
     for name in ("objects", "refs", "info"):
         (folder / name).mkdir(parents=True)
     (folder / "HEAD").write_text("ref: refs/heads/none\n")

@@ -1,4 +1,4 @@
-"""The files of a folder that git knows or would add, without an event loop.
+"""Lists the files of a folder that git tracks or would add, without an event loop.
 
 Nothing that the repository's configuration names is run; see `git`.
 """

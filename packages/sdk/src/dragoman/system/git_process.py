@@ -1,4 +1,4 @@
-"""Starts a command of `git` and waits for its end, without an event loop and for a bounded time.
+"""Runs a `git` command and waits for its end, without an event loop and with a time limit.
 
 What keeps such a command from running anything else, or asking anybody, is in its words and its environment.
 """
@@ -11,7 +11,7 @@ from dragoman.system.git import GitCommand, find_git
 
 
 class GitFailed(Exception):
-    """Git is not there, does not know this folder, or could not do what we asked."""
+    """Git is not installed, does not know this folder, or failed."""
 
 
 class GitTimeout(Exception):

@@ -1,4 +1,4 @@
-"""A file that is replaced as a whole: a reader sees the former one or the new one, and never a part.
+"""Replaces a file as a whole: a reader sees the old or the new contents, never a part.
 
 The new file is written beside the old one, under a name that nobody can guess, is on the disk before it gets
 the old one's name, and is removed if anything fails before that. When the block is left, the name is on the

@@ -1,4 +1,4 @@
-"""What helps in testing: contract checks, raw and scripted peers, golden transcripts; for us and users.
+"""Helpers for tests, ours and yours: contract checks, raw and scripted peers, golden transcripts.
 
 The names below are loaded when they are first used: a scripted agent is started as a process many times in a
 test run, and the pytest plugin is loaded in every run of whoever installed us.

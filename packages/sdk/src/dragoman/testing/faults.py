@@ -1,4 +1,4 @@
-"""Faults on purpose: one call turns a script into all the ways in which its peer can fail while playing it.
+"""Fault injection: one call makes variants of a script in which its peer fails at every possible place.
 
     @pytest.mark.parametrize("variant", faulty(STORY), ids=str)
     async def test_my_client_survives(variant: Variant) -> None: ...
@@ -53,7 +53,7 @@ class Variant:
 
     @property
     def harmless(self) -> bool:
-        """Whether a good peer goes on as if nothing was."""
+        """Whether a correct peer continues as if nothing happened."""
         return self.fault in HARMLESS
 
 

@@ -1,4 +1,4 @@
-"""Golden transcripts: what passed, compared with what passed when somebody looked and found it right.
+"""Golden transcripts: compares a conversation with an earlier one that a person has approved.
 
     assert_golden(transcript, "tests/golden/echo/hello.ndjson")
 
@@ -42,7 +42,7 @@ def assert_golden(
     update: bool | None = None,
     replace: Mapping[str, str] | None = None,
 ) -> None:
-    """Compare with the file, or write it when an update was asked for.
+    """Compare with the file, or write it if an update was requested.
 
         transcript = []
         async with talking_to(agent, transcript=transcript) as handle:
@@ -70,7 +70,7 @@ def assert_golden(
 def normalise(
     frames: Iterable[TranscriptFrame | bytes], *, replace: Mapping[str, str] | None = None
 ) -> list[str]:
-    """One line of JSON for each frame, with nothing in it that differs from run to run.
+    """One line of JSON for each frame, without anything that differs between runs.
 
         lines = normalise(transcript, replace={"/home/ann": "<home>"})
 

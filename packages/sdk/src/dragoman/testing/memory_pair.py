@@ -1,4 +1,4 @@
-"""`talking_to`: an agent object on one side, a connected handle on the other, and memory in between.
+"""`talking_to`: connects a client to an agent object, in memory.
 
 async with talking_to(agent) as handle:
     session = await handle.new_session(cwd="/tmp")

@@ -1,4 +1,4 @@
-"""How long a test waits before it calls something hung: longer on a slow or busy machine.
+"""How long a test waits before it reports a hang: longer on a slow or busy machine.
 
 A deadline of a test says "this hangs", never "this is slow": speed is measured by benchmarks. So every
 deadline is written for a quiet machine and multiplied by `pace()` when it is used:

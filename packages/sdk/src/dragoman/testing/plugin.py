@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class RawAgentFixture(Protocol):
-    """What the fixture `raw_agent` gives."""
+    """The type of the fixture `raw_agent`."""
 
     def __call__(
         self,
@@ -85,7 +85,7 @@ def scripted_agent(tmp_path: Path) -> Callable[[Script | str], ScriptedAgent]:
 
 
 class ModelFixture(Protocol):
-    """What the fixture `scripted_model` gives."""
+    """The type of the fixture `scripted_model`."""
 
     def __call__(
         self,
@@ -106,7 +106,7 @@ def scripted_model() -> ModelFixture:
 
 
 class GoldenFixture(Protocol):
-    """What the fixture `golden` gives."""
+    """The type of the fixture `golden`."""
 
     def __call__(
         self,
@@ -132,7 +132,7 @@ def golden(request: pytest.FixtureRequest) -> GoldenFixture:
 
 
 class CassetteFixture(Protocol):
-    """What the fixture `acp_cassette` gives."""
+    """The type of the fixture `acp_cassette`."""
 
     def __call__(self, name: str, live: Sequence[str] | str | None = None) -> list[str]: ...
 

@@ -1,4 +1,4 @@
-"""A child process at the other end of three pipes, and nothing in between.
+"""A child process whose three pipes a test reads and writes directly.
 
 `RawPeer` sends bytes as they are and hands over lines as they came: it does not know JSON, ids or the
 protocol, so it can drive a peer with anything and witness everything. Each pipe can be stopped and closed by
@@ -101,7 +101,7 @@ class RawPeer:
         _require(self._writer).close()
 
     def send_signal(self, number: int) -> None:
-        """To the program alone, not to what it started."""
+        """Send a signal to the program alone, not to its children."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
@@ -140,7 +140,7 @@ class RawPeer:
 
     @property
     def stderr(self) -> str:
-        """The end of what it wrote to standard error."""
+        """The end of its standard error."""
         return _require(self._stderr).text
 
     def pause(self) -> None:
@@ -152,13 +152,13 @@ class RawPeer:
         _require(self._reader).resume()
 
     def close_stdout(self) -> None:
-        """Hang up: whatever it writes from now on fails."""
+        """Close our end of its standard output: its later writes fail."""
         _require(self._reader).close()
         self._output_ended = True
         self._change_waiters.wake()
 
     def close_stderr(self) -> None:
-        """Hang up on what it complains about."""
+        """Close our end of its standard error."""
         _require(self._stderr).close()
 
     # Its life.
@@ -170,7 +170,7 @@ class RawPeer:
         return self.returncode
 
     def processes(self) -> list[int]:
-        """What is alive of the program and of all that it started, oldest first."""
+        """The living processes of the program and its descendants, oldest first."""
         members = tree.members(self.pid, start=self._start, mark=self._mark)
         return [process.pid for process in members]
 

@@ -1,4 +1,4 @@
-"""Peers that play a script, inside of a test or as a process of their own.
+"""Peers that play a script, inside a test or as a process of their own.
 
     agent = ScriptedAgent('on prompt\\n  say "Hello"')
     async with talking_to(agent) as handle: ...         # in memory
@@ -56,7 +56,7 @@ class ScriptedAgent:
 
     @property
     def transcript(self) -> Transcript:
-        """What passed in the newest connection."""
+        """The transcript of the newest connection."""
         return self.transcripts[-1] if self.transcripts else []
 
     def command(self, folder: str | os.PathLike[str] | None = None) -> list[str]:
@@ -88,7 +88,7 @@ Target: TypeAlias = str | Sequence[str] | Agent | ScriptedAgent | Transport
 
 
 class ScriptedClient:
-    """A client that tells its story to an agent. `names` are known to its lines from the start.
+    """A client that plays its script against an agent. `names` are known to its lines from the start.
 
         story = '''
         client
@@ -107,7 +107,7 @@ class ScriptedClient:
         self.names = names or {}
 
     async def talk_to(self, target: Target, *, seconds: float = PATIENCE) -> Transcript:
-        """Tell the whole story to an agent, a command or a transport, and return all that passed."""
+        """Play the whole script against an agent, a command or a transport, and return the transcript."""
         async with _open_target(target) as transport:
             role = ClientRole(self.script, transport, body=MemoryBody(transport), names=self.names)
             role.start()

@@ -1,4 +1,4 @@
-"""What passed between two peers, frame by frame, in the order in which one place saw it.
+"""The frames between two peers, in the order in which one observer saw them.
 
 `RecordingTransport` notes every frame that passes through it, and changes nothing.
 """
@@ -38,7 +38,7 @@ def other_party(party: Party) -> Party:
 
 
 def show(transcript: Sequence[TranscriptFrame], *, last: int = 12) -> str:
-    """The last frames, for somebody who has to find out what went wrong."""
+    """The last frames, for debugging."""
     lines = [_shorten(str(frame)) for frame in transcript[-last:]]
     left_out = len(transcript) - len(lines)
     return "\n".join([f"({left_out} frames before)", *lines] if left_out else lines)

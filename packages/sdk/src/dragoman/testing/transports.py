@@ -1,4 +1,4 @@
-"""Holds a transport to its contract: for ours, and for the one that you write.
+"""Contract checks for transports: for ours, and for those that you write.
 
 Give `check_transport` a function that makes a connected pair. Every promise of
 `dragoman.transport.contract` is tried on a fresh pair, and the first one that is broken is named in an
@@ -27,7 +27,7 @@ BIG = 5_000_000
 
 
 class SinkRecorder:
-    """A sink that remembers everything, and knows when its transport broke a promise."""
+    """A sink that records everything, and notices when its transport breaks a promise."""
 
     def __init__(self) -> None:
         self.blocks: list[bytes] = []
@@ -63,7 +63,7 @@ class SinkRecorder:
         return b"".join(self.blocks)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until what is recorded fulfils `condition`."""
+        """Wait until the recording fulfils `condition`."""
         while not condition():
             self._change_event.clear()
             await self._change_event.wait()

@@ -1,4 +1,4 @@
-"""The output of a command as lines: its colours kept, everything else that a terminal would obey left out.
+"""Reads a command's output as lines: keeps colours, drops all other terminal control sequences.
 
 Colours and weights (SGR) become styles. A carriage return writes over its line, as progress bars do. Other
 sequences (cursor, title, clipboard, modes) are dropped here, because programs send them in good faith and a

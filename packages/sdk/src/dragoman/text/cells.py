@@ -1,4 +1,4 @@
-"""How wide a text is on a terminal, which counts cells and not characters, and where it is wrapped."""
+"""The width of a text on a terminal, which counts cells and not characters, and how to wrap it."""
 
 from __future__ import annotations
 

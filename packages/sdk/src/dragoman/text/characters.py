@@ -1,4 +1,4 @@
-"""The one table of characters that a reader cannot see, and of the places where ordinary text needs them.
+"""The table of invisible characters, and of the places where ordinary text needs them.
 
 Terminals follow it through `sanitize`, and the hub's page through `web/src/text/characters.json`, which
 `tools/generate_characters.py` writes from here. Each constant is a part of a regular expression: what stands

@@ -1,4 +1,4 @@
-"""Changes of texts, as the lines of a unified diff for people and as a patch for programs."""
+"""Makes diffs of texts: unified diff lines for people, patches for programs."""
 
 from __future__ import annotations
 

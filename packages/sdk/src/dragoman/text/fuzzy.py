@@ -1,4 +1,4 @@
-"""Finding what somebody means by a few letters: the letters in order, close together, at beginnings of words.
+"""Fuzzy search: finds texts by a few letters, in order, close together, at beginnings of words.
 
 Pure, and quick enough for every key on twenty thousand paths.
 """

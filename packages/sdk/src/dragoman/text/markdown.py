@@ -1,4 +1,4 @@
-"""Markdown as structure: CommonMark with tables, strikethrough and task lists, read by markdown-it-py.
+"""Parses Markdown: CommonMark with tables, strikethrough and task lists, read by markdown-it-py.
 
 `parse` gives the blocks of a text; `text.markdown_stream` those of a text that still grows.
 

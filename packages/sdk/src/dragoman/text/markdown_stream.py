@@ -1,4 +1,4 @@
-"""Markdown that is still being written.
+"""Parses Markdown that is still being written.
 
 A block that nothing can change any more is given out once, in order. What is open is bounded: a block that
 does not end is finished by force, and what follows goes on as the same block (code stays code, a table keeps

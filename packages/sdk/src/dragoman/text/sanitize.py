@@ -1,4 +1,4 @@
-"""Text of a peer, made safe for a terminal. The one sanitizer of the house.
+"""Makes a peer's text safe for a terminal. All packages use this sanitizer.
 
 An agent, a hub or a file name may hold characters that a terminal obeys (control characters, escape
 sequences), that turn the direction of writing, or that nobody can see. Each of them is replaced by a visible
@@ -69,14 +69,14 @@ class SanitizedStream:
         self._pending = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown now."""
+        """Return the text that can be shown now."""
         text, self._pending = self._pending + piece, ""
         if match := _HELD.search(text):
             text, self._pending = text[: match.start()], match[0]
         return self._take(text)
 
     def finish(self) -> str:
-        """What was held back."""
+        """Return the text that was held back."""
         text, self._pending = self._pending, ""
         return self._take(text)
 

@@ -1,4 +1,4 @@
-"""Where the strings and comments of a TOML text are: what stands in them names no key and opens no table.
+"""Finds the strings and comments of a TOML text, whose contents are neither keys nor tables.
 
 Whoever parses a text with `tomllib` learns what it says and not where. Here no text is wrong; a string that
 is never closed ends with the text.

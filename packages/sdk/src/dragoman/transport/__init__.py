@@ -1,1 +1,1 @@
-"""Moves whole frames between two peers. See `contract` for what every transport promises."""
+"""Moves whole frames between two peers. `contract` describes what every transport promises."""

@@ -1,4 +1,4 @@
-"""Where a peer is, as one string: a command line, `stdio:`, `unix:/path`, or an address on the network.
+"""The address of a peer, as one string: a command line, `stdio:`, `unix:/path`, or a network address.
 
     python3 agent.py --fast      a program to start
     stdio:                       our own standard input and output

@@ -1,4 +1,4 @@
-"""What every transport promises, and what it expects of the one who reads from it.
+"""What every transport promises, and what it expects of its reader.
 
 A transport pushes: it hands blocks of whole frames to a `Sink` as they arrive, because an await for each
 frame costs more than decoding it. Back-pressure goes both ways and is counted in bytes: a reader that is
@@ -67,10 +67,14 @@ DEFAULT_GRACE = Grace()
 
 
 class Sink(Protocol):
-    """Takes what a transport reads. All calls come from the event loop's thread, never while paused."""
+    """Receives the frames that a transport reads. All calls come from the event loop's thread, never while
+    paused.
+    """
 
     def feed(self, block: bytes) -> None:
-        """Take one or more whole frames; each ends with a newline, except that a lone frame may lack it."""
+        """Receive one or more whole frames; each ends with a newline, except that a lone frame may lack
+        it.
+        """
 
     def on_oversized(self, size: int) -> None:
         """A frame of `size` bytes was above the limit and has been skipped; the frames behind it follow."""
@@ -85,7 +89,7 @@ class Transport(Protocol):
     """One end of a two-way stream of frames."""
 
     def start(self, sink: Sink) -> None:
-        """Begin reading; called once, from inside the running loop."""
+        """Start reading; called once, from inside the running loop."""
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
         """Send whole frames, newlines included. Never waits, however slow the peer; the block may be reused

@@ -1,4 +1,4 @@
-"""Writing to a descriptor without waiting, whatever it is and whoever shares it.
+"""Writes to a file descriptor without blocking, whatever its kind and whoever shares it.
 
 `O_NONBLOCK` belongs to the open file description, which an inherited descriptor shares with our parent, our
 children and perhaps a shell: setting it there breaks programs that we never see. So it is set only on
@@ -27,7 +27,9 @@ STDERR = 2
 
 
 class FileOutlet:
-    """A descriptor to write to. `put` takes what the system takes at once, or raises `BlockingIOError`."""
+    """A descriptor to write to. `put` writes as much as the system accepts at once, or raises
+    `BlockingIOError`.
+    """
 
     __slots__ = ("_socket", "fd", "put")
 
@@ -91,7 +93,9 @@ def writable(fd: int, *, seconds: float = 0.0) -> bool:
 
 
 def stderr_writer() -> Callable[[bytes], None] | None:
-    """A program behind us complains where it would without us. What nobody reads is dropped."""
+    """A program behind us writes its errors where it would without us. Errors without a reader are
+    dropped.
+    """
     if os.name == "nt":  # there is no way to ask whether a write would block
         return None
 

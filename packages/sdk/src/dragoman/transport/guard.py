@@ -1,4 +1,4 @@
-"""A guard for a process tree: when its owner is gone, however it went, the guard ends the tree.
+"""A guard process for a process tree: when its owner ends, even by a crash, the guard ends the tree.
 
 Nothing can be done in a process that was killed, so somebody else must watch. The guard is a shell that
 waits on a pipe whose other end only the owner holds: no polling, under a megabyte, about a millisecond to
@@ -77,12 +77,12 @@ class TreeGuard:
             os.close(read_end)
 
     def watch(self, root: int, *, start: int) -> None:
-        """Tell the guard which process the tree began with."""
+        """Tell the guard the root process of the tree."""
         with suppress(OSError):  # somebody killed the guard; the tree has lost its net, nothing more
             os.write(self._pipe, f"{root} {start}\n".encode())
 
     def dismiss(self) -> None:
-        """The tree is gone, and so may be its guard."""
+        """End the guard, because its tree is gone."""
         if self._shell is not None:
             self._shell.kill()  # before its pipe closes, or it would go to work
             self._shell.wait()

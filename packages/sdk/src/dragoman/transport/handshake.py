@@ -1,4 +1,4 @@
-"""What a server takes over a WebSocket, and in which order: `initialize` comes first, and once.
+"""Which messages a server accepts over a WebSocket, and in which order: `initialize` comes first, and once.
 
 Garbage is answered here, so that no agent has to: it costs its sender an error and nothing else. So are
 messages whose ids are longer than any id needs to be. A client that begins with anything but `initialize`
@@ -42,7 +42,7 @@ PASSED = Forwarded()
 
 
 class Handshake:
-    """Looks at one message after the other."""
+    """Checks one message after the other."""
 
     def __init__(self, *, once: bool = True) -> None:
         """Without `once`, whoever listens behind us decides about a second initialize."""
@@ -81,7 +81,7 @@ class Handshake:
 
 
 def refuse_long_id(about: RoutedMessage[Any]) -> bytes:
-    """The answer to a message with an id that is too long; nothing for what is no request."""
+    """The answer to a message whose id is too long; nothing if it is not a request."""
     if not about.is_request:
         return b""
     if len(about.session) > ID_LENGTH:

@@ -1,4 +1,4 @@
-"""Whole answers, bodies within a limit and event streams, for ASGI requests without a framework."""
+"""Helpers for ASGI requests without a framework: whole answers, bodies within a limit, event streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streamable HTTP, the client's side: messages are posted, what comes back arrives on event streams.
+"""The client's side of Streamable HTTP: posts messages, and receives them on event streams.
 
 The first message must be `initialize`; its answer names the connection. Then the connection's stream is
 opened, and before anything is posted about a session, that session's stream. Posts go one after the other,

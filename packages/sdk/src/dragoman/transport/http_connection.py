@@ -28,7 +28,7 @@ SESSIONS = 1024
 
 
 class Bounds(Struct, frozen=True, kw_only=True):
-    """How long, and how much, one connection may keep us waiting."""
+    """The limits in time and size that one connection may use."""
 
     unread: int = UNREAD
     """Bytes that may wait for its readers."""
@@ -44,7 +44,7 @@ class Bounds(Struct, frozen=True, kw_only=True):
 
 
 class HttpConnection:
-    """`owner` is whoever opened it: nobody else may use it."""
+    """One connection of Streamable HTTP. Only `owner`, who opened it, may use it."""
 
     def __init__(
         self,
@@ -75,12 +75,12 @@ class HttpConnection:
         self._timer = loop.call_later(bounds.idle, self._look)
 
     def touch(self) -> None:
-        """Somebody has come; they may come again."""
+        """Note that the client was here just now."""
         self.used = asyncio.get_running_loop().time()
 
     @property
     def is_idle(self) -> bool:
-        """Nobody reads from it or posts to it, and its `initialize` is answered."""
+        """Whether no client reads or posts, and its `initialize` is answered."""
         is_busy = self.posting.locked() or not self.first.done()
         return not (is_busy or any(outlet.is_read for outlet in self._outlets.values()))
 
@@ -95,11 +95,11 @@ class HttpConnection:
         return self._outlets[session]
 
     async def wait_for_room(self) -> None:
-        """Until the agent has taken enough of what was posted."""
+        """Wait until the agent has read enough of the posted messages."""
         await self._inbox.wait_for_room()
 
     def take(self, body: bytes, about: RoutedMessage[Any], session: str) -> int:
-        """What the client posted; gives the status to answer with."""
+        """Accept posted messages; return the HTTP status to answer with."""
         self.touch()
         if self._over:
             return 404
@@ -120,7 +120,7 @@ class HttpConnection:
         return 202
 
     def end(self) -> None:
-        """It is over, for whatever reason."""
+        """End the connection, for any reason."""
         if not self._over:
             self._over = True
             self._timer.cancel()

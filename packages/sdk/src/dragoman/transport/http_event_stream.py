@@ -1,4 +1,4 @@
-"""One event stream as a client reads it: opened, followed, and opened again if it breaks while it is needed.
+"""One event stream as a client reads it: opened, followed, and opened again when it breaks too early.
 
 A server that numbers its events is told the last one that arrived, so that none is lost. Knows nothing of
 what the messages say.

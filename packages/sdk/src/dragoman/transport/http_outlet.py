@@ -1,5 +1,5 @@
-"""The event streams of one HTTP connection: what waits for their readers, and what one that left may want
-again. Both are bounded in bytes, for all streams of a connection together.
+"""The event streams of one HTTP connection: messages that wait for their readers, and messages that a
+reader may ask for again. Both are limited in bytes, for all streams of a connection together.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ AT_ONCE = 64 * 1024
 
 
 def cost(message: bytes) -> int:
-    """What a message takes in memory as an event."""
+    """The memory that a message takes as an event."""
     return len(message) + EVENT_BYTES
 
 
 class Backlog:
-    """What all streams of one connection hold."""
+    """The waiting and kept messages of all streams of one connection."""
 
     def __init__(self, *, unread: int = UNREAD, kept_limit: int = KEPT, patience: float = PATIENCE) -> None:
         self.waiting = 0  # bytes
@@ -86,7 +86,7 @@ class Backlog:
         return any(of is outlet and number > last for of, number, _ in self._delivered_events)
 
     def forget(self, waiting: int) -> None:
-        """Nobody will read so many bytes that wait."""
+        """Stop counting bytes that will never be read."""
         self.waiting -= waiting
         self._room.wake()
 
@@ -136,7 +136,7 @@ class SseOutlet:
         return not (self._over and self.is_empty) or self._backlog.has_kept(self, number)
 
     def discard(self) -> None:
-        """Nobody will read it: what waits here counts no more."""
+        """Drop the waiting messages, because nobody will read them."""
         self._backlog.forget(sum(cost(message) for _, message in self._waiting))
         self._waiting.clear()
 
@@ -146,7 +146,7 @@ class SseOutlet:
         self._news.set()
 
     async def wait_left(self) -> None:
-        """Until nobody reads it."""
+        """Wait until no client reads the stream."""
         while self.is_read:
             await self._reader_waiters.wait()
 
@@ -185,6 +185,6 @@ class SseOutlet:
         return b"".join([b"id: %b%d\ndata: %b\n\n" % (name, *event) for event in self._on_the_way])
 
     def on_delivery(self) -> None:
-        """What was taken is on the wire."""
+        """Note that the taken messages were sent."""
         self._backlog.on_delivery(self, self._on_the_way)
         self._on_the_way = []

@@ -44,7 +44,7 @@ class _SessionParams(msgspec.Struct, gc=False):
 
 
 class RoutedMessage(Outline[P], Generic[P]):
-    """A message with what routing asks of it."""
+    """A message with the fields that routing needs."""
 
     @property
     def is_reply(self) -> bool:
@@ -83,7 +83,7 @@ _any = json_decoder(RoutedMessage[Raw])
 
 
 def outline(message: bytes) -> RoutedMessage[Any] | None:
-    """None for what is no JSON-RPC object."""
+    """Read a message's routing fields; None if it is not a JSON-RPC object."""
     try:
         return _routed_decoder.decode(message)  # the usual case: nothing but the session's name is built
     except msgspec.ValidationError:
@@ -97,7 +97,7 @@ def outline(message: bytes) -> RoutedMessage[Any] | None:
 
 
 class Routes:
-    """Remembers questions of both sides until they are answered, to know where the answers belong."""
+    """Remembers requests of both sides until they are answered, to route the answers."""
 
     def __init__(self) -> None:
         self._from_client: dict[Any, tuple[str, str]] = {}  # id → method and session
@@ -132,7 +132,7 @@ class Routes:
         return self._from_agent.pop(key, "") if forget else self._from_agent.get(key, "")
 
     def settle(self, message: RoutedMessage[Any]) -> bool:
-        """A question of the client has its answer; False if it had one before."""
+        """Note that a request of the client is answered; False if it was answered before."""
         return self._from_client.pop(id_key(message.id), None) is not None
 
     def open_in(self, session: str) -> list[Id]:

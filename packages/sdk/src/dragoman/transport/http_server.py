@@ -1,4 +1,4 @@
-"""Streamable HTTP, the server's side: connections made of posts and event streams, each as a transport.
+"""The server's side of Streamable HTTP: makes a transport of the posts and event streams of each connection.
 
 An ASGI application in parts: `HttpConnections.handle` takes one request; every connection that is opened by
 an `initialize` is given to `accept` as a transport. What the agent says before somebody reads its stream

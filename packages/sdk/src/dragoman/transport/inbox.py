@@ -1,4 +1,4 @@
-"""Messages that wait for one who takes them, bounded in bytes: whoever brings more than that waits.
+"""A queue of messages with a limit in bytes: senders wait while it is full.
 
 A single message may be larger than the room; it is let in when nothing else waits. Nothing here does IO.
 """
@@ -11,7 +11,7 @@ from dragoman.transport.waiters import Waiters
 
 
 class Inbox:
-    """Any number may bring, one takes."""
+    """A bounded queue with any number of writers and one reader."""
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -30,14 +30,14 @@ class Inbox:
             await self._waiters.wait()
 
     def put(self, message: bytes) -> None:
-        """Takes it whatever room there is: call it behind `wait_for_room`."""
+        """Add a message whether there is room or not: call it after `wait_for_room`."""
         if not self._over:
             self._messages.append(message)
             self._bytes += len(message)
             self._waiters.wake()
 
     def end(self, reason: BaseException | None = None) -> None:
-        """Nothing more will come; what waits can still be taken."""
+        """Accept no more messages; the waiting ones can still be taken."""
         if not self._over:
             self._over = True
             self._reason = reason

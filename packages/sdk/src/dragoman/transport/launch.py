@@ -1,4 +1,4 @@
-"""Starts programs as owned trees, and says in plain words why one could not be started.
+"""Starts programs as owned process trees, and explains in plain words why a program could not start.
 
 The system answers with one number for many causes: a missing program, a missing interpreter of a script and
 a missing working directory are all the same to it. `why_not` looks again, and
@@ -34,7 +34,7 @@ def start_tree(program: Program, *, grace: Grace, on_exit: Callable[[], None]) -
 
 
 def why_not(program: Program, error: Exception) -> str:
-    """What was refused, why, and what would help."""
+    """Explain why a program could not start, and what would help."""
     return f"cannot start {program.command[0]!r}: {_reason(program, error)}"
 
 

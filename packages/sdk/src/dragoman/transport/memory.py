@@ -1,4 +1,4 @@
-"""Two ends joined in memory: what one end writes, the other end's sink is fed on the next turn of the loop.
+"""Two transports joined in memory: one end receives what the other writes, on the loop's next turn.
 
 Both ends live in one event loop. Frames are cut, limited and counted as on a pipe, so that what holds here
 holds there; only nothing is ever lost between the ends, because there is no system in between.

@@ -24,7 +24,7 @@ class MessageBatch(bytes):
 
 
 class MessageStream(Protocol):
-    """What carries the messages. Its methods are called by one task each, never by two at once."""
+    """The carrier of messages. Each method is called by one task, never by two at once."""
 
     async def receive(self) -> bytes | None:
         """The next message, or a `MessageBatch` of them; None when the peer has ended in an orderly way.

@@ -1,4 +1,4 @@
-"""Programs that we started, and the duty to end all of what they become.
+"""Process trees of programs that we started, and have to end completely.
 
 `OwnedTree` is one started program and its descendants: it tells when the program exits, is ended step by
 step, and is gone when nothing is left of it. `owned_trees` lists what is owned now. How a system finds and
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """What to start: a command on three descriptors, which stay the caller's."""
+    """A program to start: a command on three descriptors, which stay the caller's."""
 
     command: Sequence[str]
     cwd: str | os.PathLike[str] | None = None
@@ -50,7 +50,7 @@ def owned_trees() -> list[OwnedTree]:
 
 
 class OwnedTree(ABC):
-    """One started program and everything that came of it."""
+    """One started program and all its descendants."""
 
     def __init__(
         self, command: Sequence[str], *, pid: int, grace: Grace, on_exit: Callable[[], None]
@@ -96,7 +96,7 @@ class OwnedTree(ABC):
 
     @abstractmethod
     def processes(self) -> list[Process]:
-        """What is alive of the tree now, oldest first."""
+        """The living processes of the tree, oldest first."""
 
     @abstractmethod
     def terminate(self) -> None:
@@ -108,7 +108,7 @@ class OwnedTree(ABC):
 
     @abstractmethod
     def kill_now(self) -> None:
-        """Kill and reap without giving the loop a turn; for when nobody may be left to take one."""
+        """Kill and reap without running the loop, for when no later turn of the loop is certain."""
 
     async def wait(self, seconds: float | None = None) -> bool:
         """Wait until nothing is left of the tree; False when that took longer than `seconds`."""

@@ -1,4 +1,4 @@
-"""A transport in front of another one that passes everything on: for those that change one thing."""
+"""Base of transports that wrap another one and change a single thing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A standard error that never holds its writers up.
+"""A standard error that never blocks its writers for long.
 
 A client that starts an agent and does not read its standard error lets the pipe fill; from then on every log
 line would stop the agent, without a word and for ever. So writing here waits a moment at most: what finds no

@@ -1,4 +1,4 @@
-"""A transport over two descriptors: pipes, sockets, terminals, files.
+"""A transport over two file descriptors: pipes, sockets, terminals, files.
 
 It owns the descriptors that it is given and closes them. It never changes how they block (see
 `file_outlet`). The end of what the peer sends does not close the way back: `agent < requests > answers`

@@ -1,5 +1,5 @@
-"""An owned tree on POSIX: a session of its own, a guard beside it, and a sweep behind it. Its program is
-started by `program_start`, and owned here.
+"""An owned process tree on POSIX: it has its own session and a guard process, and is swept at the end.
+`program_start` starts its program.
 
 The program's exit is noticed through a pidfd, or by a waiting thread where there is none. Then what it left
 running is ended, and the program is reaped last: until then its number, which is also the number of its

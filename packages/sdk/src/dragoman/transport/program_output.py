@@ -1,4 +1,4 @@
-"""What a program prints besides the protocol: its standard error, and stray lines on its standard output.
+"""A program's output outside the protocol: its standard error, and stray lines on its standard output.
 
 A child whose standard error nobody reads stops when the pipe is full, in the middle of a turn and without a
 word. So it is read at all times, even while the conversation is paused; only the last part is kept, for the

@@ -1,4 +1,4 @@
-"""A program that runs already, before there is an event loop to watch it.
+"""Starts a program before there is an event loop to watch it.
 
 To start an interpreter takes about as long as to import asyncio does, so whoever starts an agent starts it
 first and imports afterwards. Hence this module imports neither asyncio nor anything that does, and no

@@ -1,4 +1,4 @@
-"""Reads a descriptor block by block and feeds whole frames to a sink.
+"""Reads a file descriptor block by block and feeds whole frames to a sink.
 
 The event loop watches the descriptor and `os.read` takes what is there, so the descriptor may stay in
 blocking mode: a read is made only when the system said that it will not wait. What a loop cannot watch
@@ -28,14 +28,14 @@ OnReadEnd = Callable[[OSError | None], None]
 
 
 class ChunkSink(Protocol):
-    """Takes the chunks that are read, in order, and hears when there are no more."""
+    """Receives chunks in order, and the end of the stream."""
 
     def feed(self, chunk: bytes) -> None: ...
     def finish(self) -> None: ...
 
 
 class Reader(Protocol):
-    """What a transport needs of the one who reads for it."""
+    """The interface of a transport's reader."""
 
     read_bytes: int
 

@@ -1,4 +1,4 @@
-"""Our own standard input and output as a transport, and the armour that keeps everybody else off them.
+"""Our own standard input and output as a transport, protected from stray prints and other readers.
 
 On stdio the protocol and every stray `print` share one descriptor, and one stray line breaks the
 conversation. `claim_stdio` moves the protocol to private descriptors and leaves behind, in the old places,

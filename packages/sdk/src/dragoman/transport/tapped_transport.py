@@ -1,4 +1,4 @@
-"""A transport whose frames somebody sees, in both directions, before they have any effect.
+"""A transport that shows its frames to an observer, in both directions, before they have any effect.
 
 The tap gets whole blocks as they pass: one or more frames, each with its newline, except that a lone frame
 that was read may lack it. It must not wait; an exception of its own is logged and stops nothing. What was

@@ -1,4 +1,4 @@
-"""A transport whose peer speaks another language: an interpreter stands between it and us.
+"""A transport whose peer speaks another dialect: an interpreter between the two translates.
 
 What the interpreter answers to the peer itself goes straight back; what it says to us without having heard
 anything, because we wrote something that the peer has no words for, comes with the next turn of the loop,
@@ -17,7 +17,7 @@ from dragoman.transport.passing_transport import PassingTransport
 
 
 class TranslatedBlock(Protocol):
-    """What came of a block."""
+    """The result of translating a block."""
 
     @property
     def inside(self) -> bytes: ...
@@ -38,7 +38,7 @@ class TransportInterpreter(Protocol):
 
 @runtime_checkable
 class HoldingInterpreter(Protocol):
-    """An interpreter that may keep something for the peer until the peer has said something."""
+    """An interpreter that may hold messages for the peer until the peer has sent one."""
 
     @property
     def holding(self) -> bool: ...
@@ -46,7 +46,7 @@ class HoldingInterpreter(Protocol):
 
 @runtime_checkable
 class RemovableInterpreter(Protocol):
-    """An interpreter that may find that it is not needed."""
+    """An interpreter that may find that no translation is needed."""
 
     @property
     def is_transparent(self) -> bool: ...

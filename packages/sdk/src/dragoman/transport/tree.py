@@ -1,4 +1,4 @@
-"""Process trees: who belongs to one, and how all of it is ended.
+"""Process trees: finds their processes, and ends all of them.
 
 A tree is what one started program has become: the program, everything in its session and process group,
 every descendant, and everything that carries the tree's mark in its environment. The mark is what finds a
@@ -41,7 +41,7 @@ class Process(NamedTuple):
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a signal holds it still, or a debugger."""
+        """Whether the process is stopped, by a signal or a debugger."""
         return self.state in ("T", "t")
 
 
@@ -171,7 +171,7 @@ def running(processes: Iterable[Process]) -> list[Process]:
 
 
 def send(number: signal.Signals, targets: Iterable[Process]) -> None:
-    """Signal each of these, as far as it is still the process that was seen."""
+    """Signal each of these processes, if it is still the same process."""
     for process in targets:
         current = look_up(process.pid)
         if current is None and process.start:

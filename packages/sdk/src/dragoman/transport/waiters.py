@@ -1,4 +1,4 @@
-"""Coroutines that wait for one moment, and wake together.
+"""Coroutines that wait for the same moment, and wake together.
 
 An `asyncio.Event` that is always set and cleared again would do the same; this says what it is, costs
 nothing while nobody waits, and leaves nothing behind when a waiter is cancelled.
@@ -10,7 +10,7 @@ import asyncio
 
 
 class Waiters:
-    """`wait` until somebody calls `wake`."""
+    """Lets coroutines `wait` until another one calls `wake`."""
 
     __slots__ = ("_futures",)
 

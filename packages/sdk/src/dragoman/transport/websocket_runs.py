@@ -1,4 +1,4 @@
-"""A WebSocket client's connection that takes messages by the run: many small ones at once, as lines.
+"""A client's WebSocket connection that receives many small messages at once, as lines.
 
 A message a frame, a frame an object and an object a wake-up cost many times what the bytes do. What arrives
 is therefore looked at before `websockets` does: text messages that are whole and small are joined, each with

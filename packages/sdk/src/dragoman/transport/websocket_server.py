@@ -1,4 +1,4 @@
-"""WebSockets, the server's side: one connection of any ASGI server as a stream of messages.
+"""The server's side of WebSockets: one connection of any ASGI server as a stream of messages.
 
 It takes the callables of the connection and needs no package at all. With a `Handshake` it keeps what is no
 message from the agent, and answers it itself. A reader that takes nothing for a while is cut off. Whoever

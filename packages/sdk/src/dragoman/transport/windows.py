@@ -1,4 +1,4 @@
-"""An owned tree on Windows: a job object, which the system ends as a whole.
+"""An owned process tree on Windows: a job object, which the system ends as a whole.
 
 The program is started suspended, put into the job and only then let run, so that nothing it starts can be
 outside. The job dies with the last handle to it: when its owner is gone, however it went, the tree is too,

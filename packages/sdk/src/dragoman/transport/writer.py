@@ -1,4 +1,4 @@
-"""Writes blocks to a descriptor without ever waiting for it.
+"""Writes blocks to a file descriptor without ever blocking.
 
 A block goes through at once if nothing waits before it; what the system does not take is kept and flushed
 when the loop says that there is room. A large block is kept as it is, not copied, so that a message of a
@@ -30,7 +30,7 @@ NOTHING = memoryview(b"")
 
 
 class FrameWriter(Protocol):
-    """What a transport needs of the one who writes for it."""
+    """The interface of a transport's writer."""
 
     @property
     def pending(self) -> int: ...

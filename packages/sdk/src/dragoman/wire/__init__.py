@@ -1,4 +1,4 @@
-"""Bytes to frames to envelopes: JSON-RPC 2.0 as it travels, without a word of ACP.
+"""Bytes to frames to envelopes: JSON-RPC 2.0 without any knowledge of ACP.
 
 Nothing here does IO or raises on bad input: malformed bytes become a value.
 """

@@ -1,4 +1,4 @@
-"""The error codes that have a meaning on this wire, by name.
+"""The JSON-RPC error codes that have a meaning, by name.
 
 The first five are JSON-RPC's own, `CANCELLED` comes from the language server family, the rest are ACP's.
 """

@@ -1,4 +1,4 @@
-"""Frames to envelopes. Any bytes whatsoever become envelopes; nothing raises.
+"""Decodes frames into envelopes. Any bytes become envelopes, and nothing raises.
 
 A block of well-formed frames is decoded by one call into C. Only when that fails, or when the block is not
 plainly one object a line, are its lines looked at one by one, and then only the bad line is malformed. Either
@@ -87,7 +87,7 @@ _USUAL_SEAM = b'}\n{"jsonrpc":"2.0"'
 
 
 def decode(frame: bytes) -> Envelope:
-    """One frame, one envelope."""
+    """Decode one frame into one envelope."""
     if not is_utf8(frame):
         return MalformedFrame(frame, PARSE_ERROR, "the text is not UTF-8")
     try:
@@ -273,7 +273,7 @@ def is_utf8(data: bytes) -> bool:
 
 
 def read_value(text: bytes) -> Json:
-    """What a JSON text holds; None for what is none."""
+    """The value of a JSON text; None if it is not JSON."""
     try:
         return msgspec.json.decode(text)
     except UNREADABLE_TEXT:

@@ -1,4 +1,4 @@
-"""Does a request name one of its members twice?
+"""Checks whether a request names one of its fields twice.
 
 Readers differ on which of the two counts, so one of them could check what another does not run. JSON allows
 it and our decoder takes the last; here such a request is found, so that it can be refused.
@@ -24,7 +24,7 @@ _COLON = rb"[ \t\r\n]*:[ \t\r\n]*"  # compiled by the few who need it
 
 
 def says_each_once(frame: bytes, request: Request) -> bool:
-    """`request` is what was read from `frame`."""
+    """Whether no field of the request appears twice. `request` was decoded from `frame`."""
     shortest = _SHORTEST + len(request.method) + len(str(request.id))
     if request.params is not None:
         shortest += _PARAMS + memoryview(request.params).nbytes

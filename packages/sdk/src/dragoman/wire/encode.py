@@ -1,4 +1,4 @@
-"""Envelopes to frames, each ended by its newline.
+"""Encodes envelopes as frames, each ended by a newline.
 
 Params and results arrive as encoded bytes and are joined to the shell, not encoded again. They must hold no
 raw newline, which our encoder never writes; bytes from elsewhere that do are compacted by `encode`.
@@ -79,7 +79,7 @@ def error_object(code: int, message: str = "", data: Any = None) -> ErrorObject:
 
 
 def encode(envelope: Envelope) -> bytes:
-    """Any envelope back to its frame. A malformed one goes on as it came, but never as two."""
+    """Encode any envelope as a frame. A malformed one is passed on as it came, but never as two frames."""
     match envelope:
         case Request(request_id, method, params):
             return request(request_id, method, None if params is None else one_line(bytes(params)))

@@ -1,4 +1,4 @@
-"""The five things that a frame can be.
+"""The five kinds of envelopes that a frame can hold.
 
 Every byte string is exactly one of them; params, results and error data stay raw bytes until somebody wants
 their meaning. A `Raw` keeps the block it was cut from alive: copy what is kept for long.
@@ -30,7 +30,7 @@ def id_key(value: Any) -> Hashable:
 
 
 class Request(Struct, frozen=True, gc=False):
-    """Somebody waits for an answer under `id`."""
+    """A message whose sender waits for an answer under `id`."""
 
     id: Id
     method: str
@@ -38,7 +38,7 @@ class Request(Struct, frozen=True, gc=False):
 
 
 class Notification(Struct, frozen=True, gc=False):
-    """Nobody waits for an answer, and none may be given."""
+    """A message without an answer."""
 
     method: str
     params: Raw | None = None
@@ -52,7 +52,7 @@ class Response(Struct, frozen=True, gc=False):
 
 
 class ErrorObject(Struct, frozen=True, gc=False):
-    """What went wrong on the other side, in its own words."""
+    """An error of the other side, as it was sent."""
 
     code: int
     message: str

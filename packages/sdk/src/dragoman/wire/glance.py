@@ -1,4 +1,4 @@
-"""One look at the envelopes of a block: the method and the id of each frame, and nothing more.
+"""Reads only the method and the id of each frame in a block.
 
 For whoever passes frames on without changing them. A block of plain lines costs one call into C, which skips
 over params and results instead of building them. Any bytes whatsoever give one glance a line, in order; what

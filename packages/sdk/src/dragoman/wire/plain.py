@@ -1,4 +1,4 @@
-"""Plain frames, each kind read by one call: what nearly every peer writes, and nothing else.
+"""Fast readers for the most frequent kinds of frames, one C call for each kind.
 
 - A run of answers: who has many calls open gets their answers in long runs, of three members each.
 - A run of requests: an agent that wants a thousand files asks for them in one breath, four members each.
@@ -27,7 +27,7 @@ _LOOK = 64  # by here a frame has shown what it is; an id of that length is nobo
 
 
 class PlainAnswer(Struct, forbid_unknown_fields=True, gc=False):
-    """The answer to one of our calls, as nearly everybody writes it."""
+    """An answer to one of our calls, in the most frequent form."""
 
     jsonrpc: Literal["2.0"]
     id: int

@@ -23,7 +23,7 @@ from dragoman_check.agent.stage import Stage
 
 
 class Scene(Struct, frozen=True, kw_only=True):
-    """A scene, and what is needed for it."""
+    """A scene, and its requirements."""
 
     name: str
     play: Callable[[Stage], Awaitable[None]]

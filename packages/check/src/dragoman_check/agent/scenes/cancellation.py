@@ -1,5 +1,5 @@
-"""Scenes about cancelling. Where it can be, a turn lasts because an answer that it needs is held back: then
-no clock decides. A turn that ends before it could be cancelled shows nothing, and rules say nothing of it.
+"""Scenes about cancelling. Where possible, the turn waits for an answer that the scene holds back, so that
+no timing decides. A turn that ends before it could be cancelled shows nothing, and is not judged.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ async def _idle(talk: AgentDriver, session: str, hello: str) -> None:
 
 
 async def withdraws(stage: Stage) -> None:
-    """A prompt that is cancelled as a request, and one that is cancelled while the user is asked."""
+    """Cancels a prompt by `$/cancel_request`, and another one while the user is asked."""
     folder = stage.project("withdrawn")
     async with stage.open_talk("withdraws", EVERYTHING, folder=folder) as talk:
         session = await talk.new(folder)
@@ -203,7 +203,7 @@ async def closes(stage: Stage) -> None:
 
 
 async def death(stage: Stage) -> None:
-    """The client goes away in the middle of a turn."""
+    """The client disconnects in the middle of a turn."""
     folder = stage.project("left-alone")
     async with stage.open_talk("death", EVERYTHING, folder=folder) as talk:
         session = await talk.new(folder)

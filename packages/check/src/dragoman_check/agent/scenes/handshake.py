@@ -1,4 +1,4 @@
-"""Scenes about the handshake: what comes before it, other versions, and a client whose words are nonsense."""
+"""Scenes about the handshake: requests before it, other versions, and a client that sends nonsense."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MALFORMED = {"fs": [], "terminal": "yes", "session": 7, "auth": None}
 
 
 def before_the_handshake(stage: Stage) -> list[SceneStep]:
-    """What is tried on a connection to which nobody was introduced."""
+    """Requests on a connection without `initialize`."""
 
     def early(name: str, method: str, params: object) -> SceneStep:
         async def play(talk: AgentDriver) -> None:

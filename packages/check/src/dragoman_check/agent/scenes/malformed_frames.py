@@ -1,4 +1,4 @@
-"""One connection that is sent everything wrong, with something right after each."""
+"""Sends every kind of malformed frame over one connection, and a correct one after each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Two sessions that both ask at once, answered in the other order, with an id that the client uses too."""
+"""Two sessions send requests at once, are answered in reverse order, and use an id that the client uses
+too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenes about sessions: found again in a new process, many of them, with more folders, with MCP servers."""
+"""Scenes about sessions: loaded in a new process, many at once, with additional folders, with MCP servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modes and options while nothing runs; what was set at first is set again at the end."""
+"""Sets modes and options while no turn runs, and restores the first values at the end."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def id_of(option: JsonObject) -> Json:
 
 
 def values_of(option: JsonObject) -> list[Json]:
-    """What may be chosen, groups opened."""
+    """The values of an option, with groups flattened."""
     choices = option.get("options")
     values: list[Json] = []
     for choice in choices if isinstance(choices, list) else []:

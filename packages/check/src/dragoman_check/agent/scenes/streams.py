@@ -1,4 +1,4 @@
-"""How bytes are cut does not matter: line ends, halves of lines, two lines at once, long lines, the end."""
+"""Sends bytes in unusual pieces: line ends, half lines, two lines at once, long lines, the end of input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenes about turns: what an agent says while it works, what it asks, and what the client's gifts change.
+"""Scenes about turns: updates and requests while an agent works, and the effect of the client's capabilities.
 
 Every turn is tried with the words of the catalogue. Whether they led to what they are meant to lead to is
 for rules to see.

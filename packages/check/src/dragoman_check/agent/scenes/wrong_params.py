@@ -1,4 +1,4 @@
-"""Requests with params of the wrong shape, with odd ones, and for what nobody knows."""
+"""Requests with params of the wrong shape, with unusual params, and with unknown methods."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _bad_settings(session: str, setup: JsonObject) -> dict[str, Probe]:
 
 
 def unknown(stage: Stage) -> Iterator[tuple[str, str, Json]]:
-    """Methods and sessions that nobody knows."""
+    """Unknown methods and sessions."""
     unknown_session = {"sessionId": stage.unknown_session}
     for method in ("nope/nope", "$/foo", "_tck/x"):
         yield f"request {method}", method, {}

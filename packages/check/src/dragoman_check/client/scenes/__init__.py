@@ -1,4 +1,4 @@
-"""The scenes that the stand-in plays, in groups that profiles name.
+"""The scenes that the stand-in agent plays, in groups that profiles name.
 
 A scene acts and marks stretches. It asks only for what the client has said that it can do. Marks of the same
 name as those of an agent's examination are about the same thing.

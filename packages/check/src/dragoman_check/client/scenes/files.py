@@ -1,4 +1,4 @@
-"""Files that a client lends: written, read whole and in part, missing, and outside of what was lent.
+"""Scenes about a client's files: written, read whole and in part, missing, and outside the allowed folders.
 
 Everything happens in a folder of our own within the session's, which is gone afterwards. Where the session's
 folder is not on this machine, only what the client itself keeps is tried.

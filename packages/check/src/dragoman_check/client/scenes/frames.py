@@ -1,4 +1,4 @@
-"""Frames that are none, and frames that are cut oddly. Something right follows each of them."""
+"""Sends malformed frames and frames in unusual pieces, and a correct frame after each."""
 
 from __future__ import annotations
 

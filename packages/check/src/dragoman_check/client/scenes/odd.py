@@ -1,4 +1,4 @@
-"""What is odd, and what a client must live with: it drops it, takes what can be taken, or answers -32601."""
+"""Unusual messages that a client must tolerate: it ignores them, uses the valid part, or answers -32601."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ async def lenient_updates(turn: StandInTurn) -> None:
 
 
 async def methods(turn: StandInTurn) -> None:
-    """Requests that nobody knows, under the id of the client's own prompt too."""
+    """Unknown requests, also under the id of the client's own prompt."""
     for method in METHODS:
         await turn.call(method, {}, name=f"request {method}")
     await turn.call("_tck/x", {"_meta": {"id": 1}}, name="same id", request_id=turn.prompt.message["id"])

@@ -1,4 +1,4 @@
-"""Permissions: one, several at once, of calls and sessions that nobody has heard of, and withdrawn ones."""
+"""Scenes about permissions: one, several at once, for unknown calls and sessions, and withdrawn ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def _two(turn: StandInTurn) -> None:
 
 
 async def withdrawn(turn: StandInTurn) -> None:
-    """Asked, and not wanted any more."""
+    """A permission request that is cancelled."""
     first = turn.position
     try:
         request_id = turn.begin(ASK, asking(announce_call(turn)))
@@ -84,7 +84,7 @@ async def is_allowed(turn: StandInTurn, title: str, *, kind: str, path: str) -> 
 
 
 def announce_call(turn: StandInTurn) -> str:
-    """A tool call that the client has heard of."""
+    """Announce a tool call to the client."""
     call = turn.call_id()
     turn.update("tool_call", toolCallId=call, title="Look into it", kind="read", status="pending")
     return call

@@ -1,4 +1,4 @@
-"""Questions to the client's user, in the modes that the client has advertised."""
+"""Scenes about questions to the user, in the modes that the client has advertised."""
 
 from __future__ import annotations
 

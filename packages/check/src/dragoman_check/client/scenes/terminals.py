@@ -1,4 +1,4 @@
-"""Terminals that a client lends: all five methods, as they should be used and as they should not.
+"""Scenes about a client's terminals: all five methods, used correctly and wrongly.
 
 The commands are ours: the Python that runs this, with a line of program. They need no shell and find nothing
 on the machine.

@@ -1,4 +1,4 @@
-"""Tool calls: a whole life with every kind of content, and calls that are heard of in another order."""
+"""Scenes about tool calls: a complete call with every kind of content, and calls in an unusual order."""
 
 from __future__ import annotations
 

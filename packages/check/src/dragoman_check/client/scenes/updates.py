@@ -1,4 +1,4 @@
-"""Updates as they should be: every kind that an agent may send in a turn."""
+"""Sends correct updates: every kind that an agent may send in a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fault makes of a frame: the pieces to send, with the waits between them. Pure.
+"""How a fault changes a frame: the pieces to send, and the waits between them. Pure.
 
 Order is never changed and no byte of a message is: what a pipe cannot do, chaos does not do. Answers can be
 dropped or replaced by an error, notifications doubled or followed by ones that nobody knows; requests are
@@ -25,7 +25,7 @@ class Piece(Struct, frozen=True):
 
 
 class DisturbedFrame(Struct):
-    """What becomes of a frame."""
+    """The disturbed form of a frame."""
 
     pieces: list[Piece]
     struck: list[ChaosFault]
@@ -37,7 +37,7 @@ class DisturbedFrame(Struct):
 
 
 def disturb(frame: bytes, faults: list[ChaosFault]) -> DisturbedFrame:
-    """One frame, with its newline, under these faults."""
+    """Apply these faults to one frame, with its newline."""
     message = as_object(read_value(frame))
     disturbance = DisturbedFrame([Piece(frame)], [])
     for fault in faults:

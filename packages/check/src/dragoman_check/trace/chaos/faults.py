@@ -1,4 +1,4 @@
-"""Which fault happens where: decided by a seed and the number of a frame, and by nothing else.
+"""Decides which fault happens to which frame, only by a seed and the frame's number.
 
 The same seed gives the same faults to the same conversation, however fast it goes. A list of faults can be
 written down as a script, replayed without the seed, and shortened.
@@ -91,12 +91,12 @@ Plan: TypeAlias = RandomFaults | FaultScript
 
 
 def write_script(faults: Iterable[ChaosFault]) -> bytes:
-    """One fault a line."""
+    """Write faults as a script, one per line."""
     return b"".join(msgspec.json.encode(fault) + b"\n" for fault in faults)
 
 
 def read_script(text: bytes) -> list[ChaosFault]:
-    """Raises `msgspec.MsgspecError` for what is no script."""
+    """Read a script. Raises `msgspec.MsgspecError` if it is invalid."""
     return [decode_json(line, ChaosFault) for line in text.splitlines() if line.strip()]
 
 

@@ -1,4 +1,4 @@
-"""The relay that disturbs: faults are planned per frame, done in order, and written down as they happen.
+"""A relay that injects faults: planned per frame, done in order, and recorded as they happen.
 
 Each direction has one worker, so that a delayed frame delays those behind it, as in a pipe. A kill ends the
 agent without a word; what it had said before is passed on.

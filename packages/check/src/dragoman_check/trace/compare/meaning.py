@@ -1,4 +1,4 @@
-"""What a recording means, as lines that two recordings of the same conversation share.
+"""The meaning of a recording, as lines that are equal for two recordings of the same conversation.
 
 Times, ids, order between independent sessions and how a text was cut into pieces mean nothing. Sessions,
 tool calls and terminals are named by their order, the working folder by `$CWD`. What was said, what was asked
@@ -22,7 +22,7 @@ _KEPT = ("title", "kind", "status", "name", "locations", "content", "rawInput", 
 
 
 class LineDifference(Struct, frozen=True):
-    """Lines that only one of two recordings has, with how they stand in it."""
+    """Lines that only one of two recordings has, with their context."""
 
     line: str
     side: str

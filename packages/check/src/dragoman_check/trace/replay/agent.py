@@ -1,4 +1,4 @@
-"""Serves a recording as the agent that it was.
+"""Serves a recording as if it were the recorded agent.
 
 Each request of the client is answered by the scene of the recorded request that is most like it: its updates
 are sent again, its questions are asked again and their answers awaited, then comes its answer. A cancel ends

@@ -1,4 +1,4 @@
-"""A recording cut into scenes: for each request of the client, what the agent did about it, in order.
+"""A recording cut into scenes: for each request of the client, the agent's reaction, in order.
 
 A scene is what can be played again when somebody makes a request like the recorded one: frames to send,
 questions of the agent whose answers are waited for, a cancel that the recorded turn was ended by. Which
@@ -25,7 +25,7 @@ REUSED = frozenset({"initialize", "session/list", "authenticate"})
 
 
 class RecordedStep(Struct, frozen=True):
-    """One thing to do: send a frame, wait for the answer to our question, or wait for a cancel."""
+    """One step: send a frame, wait for the answer to our request, or wait for a cancel."""
 
     do: Literal["send", "ask", "await cancel"]
     message: JsonObject
@@ -34,7 +34,7 @@ class RecordedStep(Struct, frozen=True):
 
 
 class RecordedExchange(Struct):
-    """A recorded request with everything that came of it."""
+    """A recorded request with all its results."""
 
     request: JsonObject
     began: float

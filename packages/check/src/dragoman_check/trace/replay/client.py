@@ -31,7 +31,7 @@ class AgentSilent(DragomanError):
 
 
 class ReplayedClient:
-    """The sink of a transport to a live agent; `entries` is what was said this time."""
+    """The sink of a transport to a live agent; `entries` records the new conversation."""
 
     def __init__(
         self, recording: list[Entry], transport: Transport, *, cwd: str, patience: float = 60.0

@@ -1,4 +1,4 @@
-"""Entries on their way into a recording, in order, held back for as long as a secret may still be growing.
+"""Entries that wait to be recorded, in order, as long as they may end in the middle of a secret.
 
 An agent streams its text in pieces, and a key may be cut anywhere. So a piece that does not end with a blank
 is held, and everything behind it, until the word is complete. What is held is bounded in entries; whoever
@@ -76,7 +76,7 @@ class WritableEntries(NamedTuple):
 
 
 class EntryBacklog:
-    """`add` gives what may be written now."""
+    """The waiting entries: `add` returns those that may be written now."""
 
     def __init__(self, secrets: SecretFilter) -> None:
         self._secrets = secrets

@@ -1,4 +1,4 @@
-"""Keeps noise off the wire: lines of an agent that are no JSON objects are shown elsewhere instead of passed.
+"""Keeps noise out of the protocol: an agent's lines that are not JSON objects are shown elsewhere.
 
 A line is held until its end is there, which is what a client does with it anyway. A line that grows beyond
 all bounds is passed as it is: it is too long to be noise that somebody printed.

@@ -1,4 +1,4 @@
-"""Bytes from one descriptor to another, exactly as they are, and a look at each chunk after it went on.
+"""Copies bytes from one descriptor to another unchanged, and shows each chunk to an observer afterwards.
 
 A slow reader slows the writer: reading stops while more than a pipe's worth waits to be written. The end of
 the source is passed on as the end of the target, after everything before it. Nothing here knows lines.
@@ -17,7 +17,7 @@ from dragoman.transport.writer import open_writer
 
 
 class ByteFilter(Protocol):
-    """Decides what of a chunk goes on; for a pump that does not pass everything."""
+    """Decides which bytes of a chunk are passed on."""
 
     def take(self, chunk: bytes) -> bytes: ...
     def finish(self) -> bytes: ...

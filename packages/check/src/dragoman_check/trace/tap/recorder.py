@@ -1,4 +1,4 @@
-"""Writes down a conversation as a transcript: both directions, standard error, how it began and how it ended.
+"""Records a conversation as a transcript: both directions, standard error, and how it began and ended.
 
 Each line of the wire is an entry with the moment at which its end arrived. Files are private to their owner.
 A file that is full is closed and the next one begun; of one conversation only the last few are kept. What
@@ -28,7 +28,7 @@ LONGEST = 128 * 1024 * 1024
 
 
 class TapRecorder:
-    """Takes chunks as they passed; knows lines. `close` writes what is left."""
+    """Records chunks after they passed, split into lines. `close` writes the rest."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What must not be written down: secrets of the environment, and all that the journal does not store either.
+"""The texts that must not be recorded: secrets of the environment, and all that the journal redacts.
 
 Whole lines come in and go out, so a secret that arrived in two reads is seen whole. One that an agent says in
 several chunks of a message is found too, as long as the recorder gives those chunks together (`hide_split`).
@@ -27,7 +27,7 @@ _MARK = REDACTED.encode()
 
 
 class SecretFilter:
-    """Knows the secrets of one environment. `count` is how many were hidden so far."""
+    """Hides the secrets of one environment. `count` is the number hidden so far."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.count = 0

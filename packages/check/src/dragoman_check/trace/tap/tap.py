@@ -1,4 +1,4 @@
-"""The tap itself: an agent of which a client sees nothing but its bytes, while everything is written down.
+"""The tap: starts an agent, passes its bytes to the client unchanged, and records everything.
 
 The client's hanging up is passed on as the end of the agent's input; the agent then has its grace to end by
 itself, as without us. When the agent ends, so do we, with its exit status. Signals go to the agent.
@@ -44,7 +44,7 @@ async def tap(
     recorder: TapRecorder,
     guard: bool = False,
 ) -> int:
-    """Runs the command on these descriptors, which it takes over, until it ends; gives its exit status.
+    """Run the command on these descriptors, which it takes over, until it ends; return its exit status.
 
     `show` gets what the agent complains about, and what a guard kept off the wire.
     """

@@ -1,4 +1,4 @@
-"""A recording as the page wants it: rows that a person reads, and the frames behind them.
+"""A recording as the page shows it: rows for people, and the frames behind them.
 
 Streamed pieces become one message, a tool call is one row however often it was reported, a question is one
 row with its answer and how long that took. Rows name frames by their numbers; nothing else is kept twice.
@@ -23,7 +23,7 @@ GATHERED = ("stderr", "note")
 
 
 class ViewModel(msgspec.Struct):
-    """What is embedded in the page."""
+    """The data embedded in the page."""
 
     title: str
     start: float

@@ -1,4 +1,4 @@
-"""Joins the page's parts into one file: markup, style, script and the recording as data.
+"""Builds the page as one file: markup, style, script, and the recording as data.
 
 Whatever peers said is data in a block that no browser runs, with every `<` escaped; the script that shows it
 makes text nodes of it. A content security policy names the only script and the only style by their hashes,

@@ -1,4 +1,4 @@
-"""The agent host of one agent: holds its pipes, and hands what it says to whichever hub is there.
+"""The host of one agent: holds its pipes, and passes its output to the hub that is connected.
 
 It promises that a frame is kept until a hub has acknowledged it, that a write is given to the agent whole and
 once, and that the agent does not outlive its agent host. One hub at a time: the one that came last. A hub
@@ -51,7 +51,7 @@ LIMITS = TransportLimits(high=DEFAULT_LIMITS.high, low=0)
 
 
 class HostOrder(Struct, frozen=True, kw_only=True):
-    """What to keep, where, and for how long."""
+    """What an agent host has to run, the path of its socket, and its time limits."""
 
     command: Sequence[str]
     socket: Path
@@ -78,7 +78,9 @@ class HostedTransport(Transport, Protocol):
 
 
 class AgentHost:
-    """Listens and starts the agent when it is made; `run` lasts until both are gone. Needs a running loop."""
+    """Listens, and starts the agent when it is made; `run` lasts until both have ended. Needs a running
+    loop.
+    """
 
     def __init__(
         self, order: HostOrder, *, wrap: Callable[[ChildTransport], HostedTransport] = lambda child: child

@@ -1,4 +1,4 @@
-"""What an agent may do under the lease of its hub: act while it lasts, stand still when it has run out.
+"""Ties an agent to the lease of its hub: the agent runs while the lease lasts, and is suspended afterwards.
 
 Without any lease it may act. When the lease runs out its whole tree is stopped, and goes on with a new one;
 if none comes for `linger` seconds, it is lost and must end. From the moment that the lease has run out the
@@ -23,7 +23,7 @@ LOST = b"agent host: the lease of the hub was not renewed; the agent is ended"
 
 
 class AgentLease:
-    """`note(line)` tells the hub, `on_lost()` the agent host."""
+    """An agent's lease. `note(line)` tells the hub, `on_lost()` the agent host."""
 
     def __init__(
         self, tree: OwnedTree, *, linger: float, note: Callable[[bytes], None], on_lost: Callable[[], None]

@@ -1,4 +1,4 @@
-"""What hubs say to an agent: whole writes, one after the other, each at most once.
+"""Writes from hubs to an agent: whole, one after the other, each at most once.
 
 A write may belong to a stream and carry the last sequence of that stream that is in it. What a stream has
 said already is ignored when it comes again; `taken_numbers` change when the agent's pipe has the last byte

@@ -1,4 +1,4 @@
-"""The frames of an agent that no hub has acknowledged yet: numbered, in order, sent or still to be sent.
+"""The frames of an agent that no hub has acknowledged yet: numbered, in order, sent or waiting.
 
 What is kept is the queue to the hub at the same time: nothing is held twice, and a hub that comes back gets
 all of it again from the first frame that was not acknowledged. A frame that was too large is kept as a notice
@@ -29,7 +29,7 @@ class KeptBlock(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What goes to the hub next. `size` is that of the blocks, or of the frame that was skipped."""
+    """The next record for the hub. `size` is that of the blocks, or of the frame that was skipped."""
 
     first: int
     blocks: list[bytes]

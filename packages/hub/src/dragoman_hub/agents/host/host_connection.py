@@ -1,4 +1,4 @@
-"""The hub's end of the socket to an agent host: a hosted agent, and the sink that hears it.
+"""The hub's end of the socket to an agent host: a hosted agent, and the sink that receives its frames.
 
 Nothing is trusted to arrive: acknowledgements may be lost and come to nothing, frames then come again with
 the same numbers, and a write is told to be taken by the agent host alone. How an agent host is found and
@@ -46,7 +46,9 @@ TAKEN_OVER = "another hub has taken the agent over"
 
 
 class NumberedSink(Protocol):
-    """Takes what an agent says. All calls come from the event loop's thread; while paused, only `stderr`."""
+    """Receives an agent's numbered frames. All calls come from the event loop's thread; while paused, only
+    `stderr`.
+    """
 
     def feed(self, first: int, block: bytes) -> None:
         """Take whole frames, each with its newline; `first` is the number of the first. Frames are numbered
@@ -66,7 +68,7 @@ class NumberedSink(Protocol):
 
 
 class OtherVersion(Exception):  # it is an answer, and no mistake
-    """The agent host speaks another version than we do."""
+    """The agent host uses another version of the record format."""
 
     def __init__(self, version: int) -> None:
         super().__init__(f"version {version}")

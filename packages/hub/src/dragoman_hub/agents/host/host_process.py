@@ -1,4 +1,4 @@
-"""What the process of an agent host does with its command line: SOCKET [--NAME VALUE]… -- COMMAND…
+"""The main function of an agent host's process: SOCKET [--NAME VALUE]… -- COMMAND…
 
 Options are `--linger SECONDS`, `--buffer BYTES`, `--batch BYTES`, `--cwd FOLDER`, `--lease MOMENT` (on the
 clock of `lease.now`), `--lease-linger SECONDS`, `--sandbox PROFILE` (for `remote.lending_host`) and `--env
@@ -29,7 +29,7 @@ from dragoman_hub.agents.host.host_reply import FAILED, READY
 
 
 def order_of(words: Sequence[str]) -> HostOrder:
-    """What the command line asks for."""
+    """Read the command line."""
     split = words.index("--")
     path, *rest = words[:split]
     options = dict(zip(rest[::2], rest[1::2], strict=True))
@@ -74,7 +74,7 @@ def detach() -> None:
 
 
 def main(words: Sequence[str], run: Callable[[HostOrder], Awaitable[None]]) -> int:
-    """Run until the agent has been ended; gives the exit status."""
+    """Run until the agent has ended; return the exit status."""
 
     async def keep() -> None:
         await run(order_of(words))

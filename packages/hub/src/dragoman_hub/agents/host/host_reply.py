@@ -1,4 +1,6 @@
-"""What an agent host says on its standard output while it starts: that it is ready, or why it cannot be."""
+"""The reply of an agent host on its standard output when it starts: that it is ready, or why it can't
+start.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ READY_WITHIN = 60.0
 
 
 def reason_of(reply: bytes) -> str:
-    """Why a host is not ready, out of everything that it said."""
+    """The reason why a host is not ready, from its output."""
     if reply.startswith(FAILED):
         return reply.removeprefix(FAILED).decode(errors="replace").strip()
     lines = reply.decode(errors="replace").strip().splitlines()

@@ -1,4 +1,4 @@
-"""An agent whose process outlives the hub: `host_agent` starts one, `find_hosted` comes back to it.
+"""Agents whose processes outlive the hub: `host_agent` starts one, `find_hosted` reconnects to it.
 
 Frames are numbered over the agent's life and come again until they are acknowledged, so a hub that stores the
 number with the frame knows each of them exactly once. A write that names its stream and sequence is given to
@@ -79,7 +79,8 @@ async def host_agent(
 
 
 async def find_hosted(socket: Path) -> HostedAgent | None:
-    """The agent whose agent host listens there; None if there is none, and what a dead one left is removed.
+    """Connect to the agent whose host listens at the socket; None if there is none, after removing the files
+    of a dead one.
 
     Raises `LocalMistake` when the agent host refuses us, `DeadlineExceeded` when it does not answer.
     """

@@ -1,4 +1,4 @@
-"""One connection to an agent host: sends what its owner has to say, as fast as the other side takes it.
+"""One connection to an agent host: sends queued messages as fast as the other side reads them.
 
 Nothing queues here: the owner is asked for the next pieces when there is room, so that what was not sent is
 still where it belongs. Short notes go before that. A peer that no longer reads is not given up at once: what

@@ -1,4 +1,4 @@
-"""What an agent complained about and nobody has heard yet: whole lines, and only the last if it is much."""
+"""The last lines of an agent's standard error that no hub has read: whole lines, limited in size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts agent hosts, and buries those that we started.
+"""Starts agent hosts, and collects the exit status of those that it started.
 
 An agent host is a process in a session of its own that shares nothing with us. While we live we are its
 parent, and somebody has to take note of its end; once we are gone, the system does. Knows processes, and
@@ -46,7 +46,9 @@ async def launch(
     lease: float | None,
     lease_linger: float,
 ) -> None:
-    """Start an agent host and return when it listens. Raises `SpawnFailed` with its words when it cannot."""
+    """Start an agent host and return when it listens. Raises `SpawnFailed` with its error output if it
+    fails.
+    """
     if os.name == "nt":
         raise SpawnFailed("no agent can be kept here: this system has no sockets that Python can listen on")
     bury_the_dead()
@@ -81,9 +83,7 @@ def bury_the_dead() -> None:
 
 
 async def bury(pid: int) -> None:
-    """Wait for the exit of an agent host that has said its last word. Others than our own are not ours to
-    bury.
-    """
+    """Collect the exit status of an agent host that has ended. Only for hosts that this process started."""
     host = _host_processes.get(pid)
     if host is None:
         return

@@ -1,4 +1,4 @@
-"""A lease: until when somebody may act, and who hears of its end.
+"""A lease: the time until its holder may act, and callbacks when it expires.
 
 A lease is a moment on a clock that all processes of the machine share, that nobody sets, and that goes on
 while the machine sleeps. It is not a span: what was held up on its way still means the same when it arrives.

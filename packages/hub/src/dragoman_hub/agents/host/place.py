@@ -1,4 +1,4 @@
-"""Where an agent host is found: a socket in a private folder, with a secret beside it.
+"""The location of an agent host: a socket in a private folder, with a secret beside it.
 
 The folder must belong to us and be closed to everybody else, the peer must run as our user, and the secret
 must be known: the first two keep others out, the third also keeps out a process of ours that only happens to
@@ -45,7 +45,9 @@ def secret_of(path: Path) -> Path:
 
 
 def read_secret(path: Path) -> bytes:
-    """What proves us to the agent host there; nothing if it is gone, which the agent host then refuses."""
+    """The secret that authenticates us to the agent host; empty if its file is gone, and then the host
+    refuses us.
+    """
     try:
         return secret_of(path).read_bytes()
     except FileNotFoundError:
@@ -53,7 +55,7 @@ def read_secret(path: Path) -> bytes:
 
 
 def listen(path: Path) -> tuple[socket.socket, bytes]:
-    """Listen there and return the socket and the secret; what a dead agent host left is replaced."""
+    """Listen at the path, and return the socket and the secret; files of a dead agent host are replaced."""
     with _alone_in(path.parent):
         if _answers(path):
             raise PlaceOccupied(f"an agent host listens at {path} already; find it, or choose another path")
@@ -84,7 +86,7 @@ def _bind(path: Path) -> socket.socket:
 
 
 def remove_stale(path: Path) -> None:
-    """Take away what a dead agent host left, unless another listens there by now."""
+    """Remove the files of a dead agent host, unless another one listens there meanwhile."""
     try:
         with _alone_in(path.parent, wait=False):
             if not _answers(path):
@@ -114,7 +116,7 @@ def remove(path: Path) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Make the folder, or see to it that nobody else can enter the one that is there."""
+    """Create the folder, or check that no other user can enter an existing one."""
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=True)
     info = folder.stat()
@@ -143,7 +145,9 @@ def reachable(path: Path) -> Iterator[str]:
 
 
 def connect(path: Path) -> socket.socket | None:
-    """A socket to whoever listens there, None if nobody does. Raises `BlockingIOError` when too many wait."""
+    """A socket to the process that listens there; None if there is none. Raises `BlockingIOError` if its
+    queue is full.
+    """
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     peer.setblocking(False)
     try:
@@ -158,7 +162,7 @@ def connect(path: Path) -> socket.socket | None:
 
 
 def peer_of(connection: socket.socket) -> tuple[int, int] | None:
-    """Process and user of the other end, or None where the system does not tell."""
+    """Process and user id of the other end; None if the system does not provide them."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return None
@@ -168,7 +172,7 @@ def peer_of(connection: socket.socket) -> tuple[int, int] | None:
 
 
 def is_ours(connection: socket.socket) -> bool:
-    """Whether the other end runs as our user, as far as can be known."""
+    """Whether the other end runs as our user, as far as the system shows it."""
     peer = peer_of(connection)
     return peer is None or peer[1] == os.getuid()
 

@@ -1,5 +1,4 @@
-"""What a hub and an agent host say to each other over their socket: records, and how they are cut from a
-stream.
+"""The records that a hub and an agent host exchange over their socket, and how to read them from a stream.
 
 A record is a fixed header (kind, size of the payload, a number) and its payload. A record is acted upon when
 it is there as a whole, and never before: what the death of one side has torn is as if it had not been said.
@@ -55,7 +54,7 @@ SPACE = 2 * READ_SIZE
 
 
 class HostWelcome(Struct, frozen=True, kw_only=True):
-    """What a hub learns when it comes."""
+    """The information that a hub gets when it connects."""
 
     agent: int
     """The agent's process."""
@@ -73,7 +72,7 @@ class AgentEndRecord(Struct, frozen=True, kw_only=True):
 
 
 class OutOfStep(ValueError):
-    """What arrives cannot be a record."""
+    """The received bytes are not a record."""
 
 
 def record(kind: int, number: int = 0, payload: bytes = b"") -> bytes:
@@ -96,7 +95,7 @@ def split_write(payload: bytes) -> tuple[str, bytes]:
 
 
 class Records:
-    """Reads a socket that does not block, and hands over each record once all of it is there.
+    """Reads a non-blocking socket, and passes each record on when it is complete.
 
     `act(kind, number, payload)` may call `stop`; nothing is handed over after that.
     """

@@ -1,4 +1,4 @@
-"""Holds a whole process tree still with SIGSTOP, and lets it go on.
+"""Suspends a whole process tree with SIGSTOP, and resumes it.
 
 Its group stops in one step, against which no fork can run. Whoever left the group is found by looking
 through the process table, again and again: a process that is stopped one moment too late may have made

@@ -1,1 +1,1 @@
-"""What can be seen of a running hub: processes, meters, status, spans. It looks on and changes nothing."""
+"""Observes a running hub without changing it: processes, metrics, status, spans."""

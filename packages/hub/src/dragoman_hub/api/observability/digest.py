@@ -1,4 +1,4 @@
-"""What an entry of a session's stream tells whoever watches the hub: turns, questions, tools, costs.
+"""Reads metrics from the entries of a session's stream: turns, questions, tools, costs.
 
 The journal sees everything before it has an effect, so watching needs no calls from the hub beyond it. Nearly
 every entry is an update that tells nothing here, and is passed over after a look at its bytes. Pure, without
@@ -35,20 +35,20 @@ class SessionMadeEntry(Struct, frozen=True):
 
 
 class TurnStartEntry(Struct, frozen=True):
-    """A prompt is given to the agent."""
+    """A prompt was sent to the agent."""
 
     key: str
 
 
 class TurnEndEntry(Struct, frozen=True):
-    """`how` is a stop reason of the protocol, `error`, or `other` for words of the agent's own."""
+    """A turn ended. `how` is a stop reason of the protocol, `error`, or `other` for unknown reasons."""
 
     key: str
     how: str
 
 
 class QuestionEntry(Struct, frozen=True):
-    """Somebody has to decide. `request` names it within its session, `call` is the tool call it is about."""
+    """A person or policy has to decide. `request` is its id within the session, `call` its tool call."""
 
     request: str
     method: str
@@ -56,14 +56,14 @@ class QuestionEntry(Struct, frozen=True):
 
 
 class SettledEntry(Struct, frozen=True):
-    """A request has its answer, or needs none any more; those that were never asked of anybody too."""
+    """A request was answered or cancelled, including those that no person was asked."""
 
     request: str
     outcome: str
 
 
 class ToolCallEntry(Struct, frozen=True):
-    """A tool call begins or goes on."""
+    """A tool call was started or updated."""
 
     call: str
     kind: str
@@ -137,14 +137,14 @@ def chunk_starts(session: str) -> tuple[bytes, ...]:
 
 
 def is_dull(frame: bytes, *, tools: bool = True) -> bool:
-    """Whether a frame of an agent is an update that tells nothing here: nearly every one is."""
+    """Whether an agent's frame is an update without metrics: nearly every one is."""
     if not frame.startswith(UPDATE) or b'"usage_update"' in frame:
         return False
     return not tools or b'"tool_call' not in frame
 
 
 def read_entry(entry: StoredEntry) -> StreamEvent | None:
-    """What one entry tells, if anything."""
+    """The metrics of one entry, if any."""
     try:
         return _READERS[entry.direction](entry)
     except UNREADABLE_TEXT:

@@ -1,4 +1,4 @@
-"""Meters as text, in the format that Prometheus reads (version 0.0.4). Pure: families in, bytes out."""
+"""Writes metrics in the text format of Prometheus (version 0.0.4). Pure: families in, bytes out."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _quote(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """As short as it can be said without becoming another number."""
+    """The shortest text of a number that reads back as the same number."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

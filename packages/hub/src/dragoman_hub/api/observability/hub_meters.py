@@ -1,4 +1,4 @@
-"""The metrics of a hub, by name. docs/operations.md lists them for those who alert on them.
+"""The metrics of a hub, by name. docs/operations.md lists them for alert rules.
 
 What happens is counted as it happens; what is, is taken from a `Status` when somebody looks.
 """
@@ -21,7 +21,7 @@ KINDS = ("input", "output", "thought", "cached_read", "cached_write")
 
 
 class HubMeters:
-    """Counters are for whoever acts; `text` is for whoever scrapes."""
+    """The hub's metrics: its code counts with the counters; a scrape reads `text`."""
 
     def __init__(self) -> None:
         self.meters = meters = Meters()

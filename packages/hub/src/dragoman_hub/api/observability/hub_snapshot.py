@@ -1,5 +1,5 @@
-"""The running hub, as `StatusSource` wants to see it. Reads plain attributes of hub, pool and clients; waits
-for nothing.
+"""Reads the state of the running hub for `StatusSource`, from plain attributes of hub, pool and clients,
+without waiting.
 
     seen = HubSnapshot(hub, url=url, journal=path, meters=observer.meters)
     await observer.status(seen)
@@ -32,7 +32,7 @@ _KINDS = {"AsgiWebSocket": "websocket", "HttpConnection": "http"}
 
 
 class HubSnapshot:
-    """`journal` is where it is kept: the path of a file, or an address."""
+    """The state of a running hub. `journal` is the path of a file, or an address."""
 
     def __init__(self, hub: ClientHub, *, url: str, journal: str, meters: HubMeters) -> None:
         self.version = VERSION
@@ -121,7 +121,7 @@ def _connection(client: HubClient, size: float) -> SeenConnection:
 
 
 def transport_of(transport: object) -> str:
-    """What a connection came over: known by its innermost stream, whatever stands in front of it."""
+    """The kind of a connection's transport, by its innermost stream."""
     for _ in range(8):
         inner = getattr(transport, "inner", None) or getattr(transport, "_inner", None)
         if inner is None:

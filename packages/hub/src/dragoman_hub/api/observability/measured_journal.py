@@ -1,4 +1,4 @@
-"""A journal that is watched: what is appended to it, how long that took, and what is read from it.
+"""A journal that measures its use: appended bytes, the time of each append, and reads.
 
 It keeps every promise of the journal behind it, because it changes nothing.
 """
@@ -24,7 +24,7 @@ from dragoman_local.journal.entry_runs import EntryBatch, OnAppended, queue_of
 
 
 class JournalWatcher(Protocol):
-    """Whoever is told."""
+    """The interface of a journal's observer."""
 
     def on_stored(
         self, stream: str, last: int, entries: Sequence[Entry], seconds: float, *, live: bool
@@ -35,7 +35,7 @@ class JournalWatcher(Protocol):
 
 
 class MeasuredJournal:
-    """Stands in front of `inner`, which may be used by others as well."""
+    """Wraps `inner`, which others may use as well."""
 
     def __init__(
         self, inner: Journal, watcher: JournalWatcher, *, clock: Callable[[], float] = time.perf_counter

@@ -1,4 +1,4 @@
-"""Counters, gauges and histograms, cheap enough for the way that every frame takes.
+"""Counters, gauges and histograms, cheap enough to use for every frame.
 
 A family has a name, a meaning and label names; its members are found by label values and kept by whoever
 counts: `of` is a look-up, `add` is an addition. Nothing here locks: all counting happens in one thread.
@@ -46,7 +46,7 @@ class Counter:
 
 
 class Gauge:
-    """Goes up and down."""
+    """A value that goes up and down."""
 
     __slots__ = ("value",)
 
@@ -61,7 +61,7 @@ class Gauge:
 
 
 class Histogram:
-    """How often something was at most as large as each bound. The last bucket is for what is larger."""
+    """Counts values by upper bounds. The last bucket is for larger values."""
 
     __slots__ = ("bounds", "buckets", "sum")
 
@@ -99,7 +99,7 @@ M = TypeVar("M", bound=Meter)
 
 
 class Family(Generic[M]):
-    """Meters of one name, by the values of their labels."""
+    """The metrics of one name, by the values of their labels."""
 
     def __init__(
         self, name: str, meaning: str, labels: Sequence[str], kind: Kind, make: Callable[[], M]
@@ -142,7 +142,7 @@ AnyFamily: TypeAlias = Family[Counter] | Family[Gauge] | Family[Histogram]
 
 
 class Meters:
-    """All families of one hub. A name is given once."""
+    """All metrics of one hub. Each name is used once."""
 
     def __init__(self) -> None:
         self._families: dict[str, AnyFamily] = {}

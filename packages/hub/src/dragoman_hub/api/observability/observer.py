@@ -1,4 +1,4 @@
-"""Whoever watches a hub: counts what its journal stores, and says how it stands.
+"""Observes a hub: counts what its journal stores, and reports its status.
 
     observer = Observer()
     journal = observer.measured(journal)          # turns, questions, frames, costs: all from what is stored
@@ -89,7 +89,7 @@ class _ObservedTurn(Struct):
 
 
 class Observer:
-    """Of one hub. `agent_of` names the agent of a session that was not made while we watched."""
+    """The observer of one hub. `agent_of` names the agent of a session that is older than the observer."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Turns as spans of OpenTelemetry. The one module that imports it; who has no spans does not load this.
+"""Exports turns as spans of OpenTelemetry. Only this module imports it, and only if spans are configured.
 
     turn (client) ── tool call …
                   └─ approval, under the tool call that it is about
@@ -278,7 +278,7 @@ def traces_url(endpoint: str) -> str:
 
 
 class LoggedExporter(SpanExporter):
-    """Drops what cannot be sent, and logs that once and not with every batch."""
+    """Drops batches that cannot be sent, and logs the first failure only."""
 
     def __init__(self, url: str, *, seconds: float | None) -> None:
         self._exporter: SpanExporter = OTLPSpanExporter(url, timeout=seconds)
@@ -301,7 +301,7 @@ class LoggedExporter(SpanExporter):
 
 
 class FirstFailure(logging.Filter):
-    """Lets the library log why a batch failed, until one has; opens again when a batch was sent."""
+    """Lets the library log the first failed batch; resets when a batch was sent."""
 
     is_closed = False
 

@@ -1,4 +1,4 @@
-"""What the variables of OpenTelemetry say about spans, for every program that has them. Imports nothing.
+"""Reads the environment variables of OpenTelemetry about spans. Imports nothing.
 
 A program sends spans if a variable names a collector or the exporter; nothing of ours has to be set. What is
 said about names, headers, sampling and batches, OpenTelemetry's own library reads.
@@ -27,7 +27,7 @@ def are_spans_off(environ: Mapping[str, str]) -> bool:
 
 
 def are_spans_wanted(environ: Mapping[str, str]) -> bool:
-    """Whether spans are to be sent, without a word in any configuration of ours."""
+    """Whether the environment variables ask for spans, without any setting of ours."""
     if are_spans_off(environ):
         return False
     exporters = [name.strip() for name in _value(environ, "OTEL_TRACES_EXPORTER").split(",")]
@@ -37,7 +37,7 @@ def are_spans_wanted(environ: Mapping[str, str]) -> bool:
 
 
 def other_protocol(environ: Mapping[str, str]) -> str:
-    """The protocol that is asked for and that we do not have; empty if there is none."""
+    """The requested protocol if we do not support it; else empty."""
     name = next((value for value in (_value(environ, name) for name in PROTOCOLS) if value), HTTP)
     return "" if name == HTTP else name
 
@@ -49,7 +49,7 @@ def has_own_name(environ: Mapping[str, str]) -> bool:
 
 
 def parent_of(environ: Mapping[str, str]) -> dict[str, str]:
-    """The place in a trace that whoever started us gave us, as the `_meta` of a message has it."""
+    """The trace context that our parent process set, in the form of a message's `_meta`."""
     names = {"traceparent": "TRACEPARENT", "tracestate": "TRACESTATE"}
     return {name: environ[variable] for name, variable in names.items() if environ.get(variable)}
 

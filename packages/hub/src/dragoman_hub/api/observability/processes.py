@@ -1,4 +1,5 @@
-"""What process trees use: processor time, memory, processes, open descriptors. Read from Linux's `/proc`.
+"""The resources that process trees use: processor time, memory, processes, open descriptors. Read from
+Linux's `/proc`.
 
 One look serves any number of trees: the process table is read once, and descriptors are counted only of
 processes that belong to a tree. A process that vanishes while one looks is not counted; where there is no
@@ -21,7 +22,7 @@ PROC = "/proc"
 
 
 class Root(NamedTuple):
-    """Where a tree begins. `start`, if known, tells a process from a later one with the same number."""
+    """The root process of a tree. `start`, if known, tells it from a later process with the same number."""
 
     pid: int
     start: int = 0
@@ -30,7 +31,7 @@ class Root(NamedTuple):
 
 
 class TreeUse(Struct, frozen=True, kw_only=True):
-    """What one tree uses now. Memory that processes share is counted for each of them."""
+    """The current resources of one tree. Shared memory counts for each process."""
 
     processes: int
     rss: int
@@ -54,9 +55,7 @@ class _ProcessLine(NamedTuple):
 
 
 def trees_use(roots: Mapping[str, Root], *, proc: str = PROC) -> dict[str, TreeUse | None]:
-    """All these trees, by the names that they were given; None for one that is gone, or of which nothing can
-    be known here.
-    """
+    """The resources of these trees, by name; None for a tree that is gone or can't be measured here."""
     table = _table(proc) if roots else []
     children: dict[int, list[_ProcessLine]] = {}
     for line in table:

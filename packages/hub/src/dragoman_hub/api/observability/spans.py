@@ -1,4 +1,4 @@
-"""Spans: a turn as a trace that a person can look at, with its tool calls and the time it waited for people.
+"""Spans: a turn as a trace, with its tool calls and the time that it waited for people.
 
 This is the face, which imports nothing. `NoSpans` is what a hub has by default and costs a call;
 `open_spans` gives the one that tells an OpenTelemetry collector, and needs `dragoman[otel]`. Nothing that was
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TurnSpans(Protocol):
-    """Told of turns. Whatever it is told, in whatever order, it raises nothing."""
+    """Makes spans from the events of turns. It never raises, whatever their order."""
 
     def turn_started(self, session: str, key: str, meta: Meta, *, agent: str = "") -> Meta:
         """A prompt was taken: returns the `_meta` to give it to the agent with. It may have to wait for some
@@ -39,7 +39,7 @@ class TurnSpans(Protocol):
 
 
 class NoSpans:
-    """Nobody looks."""
+    """Does nothing, if spans are not configured."""
 
     def turn_started(self, session: str, key: str, meta: Meta, *, agent: str = "") -> Meta:
         return meta

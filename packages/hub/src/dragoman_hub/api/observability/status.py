@@ -1,4 +1,4 @@
-"""How a hub stands: the answer to `_dragoman/hub/status`, made from what the hub shows of itself.
+"""The status of a hub: the answer to `_dragoman/hub/status`.
 
 `StatusSource` names what is needed and nothing more; `status_of` is pure. What costs something to find out,
 such as what processes use, is handed in. docs/operations.md describes every member.
@@ -32,7 +32,7 @@ _URGENT: dict[str, int] = {"waiting": 0, "running": 1, "failed": 2, "idle": 3, "
 
 
 class SeenAgent(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One agent of the configuration, or one that was started all the same."""
+    """One agent of the configuration, or one that was started without it."""
 
     name: str
     title: str = ""
@@ -67,7 +67,7 @@ class SeenSession(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SeenConnection(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One client."""
+    """One client's connection."""
 
     token: str
     """The name of its token, never the token."""
@@ -87,7 +87,7 @@ class SeenJournal(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class StatusSource(Protocol):
-    """What a hub must be able to say of itself, at once and without waiting."""
+    """The facts that a hub must provide about itself, at once and without waiting."""
 
     @property
     def version(self) -> str: ...
@@ -107,7 +107,7 @@ class StatusSource(Protocol):
 
 
 class Use(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a process tree uses; absent is what is not known."""
+    """The resources of a process tree; unknown values are absent."""
 
     processes: int | None = None
     rss: int | None = None
@@ -116,7 +116,7 @@ class Use(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AgentStatus(SeenAgent, frozen=True, kw_only=True, rename="camel"):
-    """With what its process tree uses, as far as that is known, and what it has spent."""
+    """The status of an agent, with the resources of its process tree, as far as known, and its costs."""
 
     processes: int | None = None
     rss: int | None = None
@@ -127,7 +127,7 @@ class AgentStatus(SeenAgent, frozen=True, kw_only=True, rename="camel"):
 
 
 class SessionStatus(SeenSession, frozen=True, kw_only=True, rename="camel"):
-    """With what it has spent: tokens since the hub was started, and what it has cost from its beginning."""
+    """The status of a session, with its tokens since the hub's start, and its total cost."""
 
     tokens: int = 0
     costs: dict[str, float] = {}
@@ -143,7 +143,7 @@ class JournalStatus(SeenJournal, frozen=True, kw_only=True, rename="camel"):
 
 
 class Totals(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Of everything, also of what is not listed."""
+    """The sums of all items, including those that are not listed."""
 
     sessions: dict[str, int]
     """By state."""
@@ -187,7 +187,7 @@ def status_of(
     entries: int = 0,
     clock: Callable[[], float] = time.time,
 ) -> Status:
-    """How it stands now."""
+    """The current status."""
     sessions, connections = list(hub.seen_sessions()), list(hub.seen_connections())
     used = uses or {}
     return Status(

@@ -1,4 +1,4 @@
-"""W3C Trace Context, level 1, in the `_meta` of a message: read strictly, written plainly.
+"""W3C Trace Context, level 1, in the `_meta` of a message: reads it strictly and writes it.
 
 What does not follow the recommendation to the letter is not there: a context that is half understood would
 put spans into somebody else's trace. Pure, and without a word of OpenTelemetry.
@@ -32,7 +32,7 @@ _MEMBER = re.compile(
 
 
 class TraceContext(Struct, frozen=True):
-    """Somebody's place in a trace."""
+    """A position in a trace."""
 
     trace: int
     span: int
@@ -71,7 +71,7 @@ def _read_parent(text: object) -> tuple[int, int, int] | None:
 
 
 def read_state(text: object) -> tuple[tuple[str, str], ...]:
-    """The members in their order; none at all if one of them is not what it should be."""
+    """The members in their order; none if one of them is invalid."""
     if not isinstance(text, str) or len(text) > LONGEST_STATE:
         return ()
     members: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What turns cost: read from what agents say, added up by agent and by session.
+"""The cost of turns: read from the agents' messages, summed by agent and by session.
 
 Two things tell of it. An answer to `session/prompt` may carry `usage`: tokens, which are taken to be the
 turn's own. An update `usage_update` carries how full the context is, and what the session has cost so far.
@@ -24,7 +24,7 @@ LONGEST_CURRENCY = 16
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """As the agent counts them; `total` need not be the sum of the others."""
+    """Token counts of the agent; `total` need not be the sum of the others."""
 
     total: _Count = msgspec.field(default=0, name="totalTokens")
     input: _Count = msgspec.field(default=0, name="inputTokens")
@@ -52,7 +52,7 @@ class Cost(Struct, frozen=True):
 
 
 class AgentUsage(Struct, frozen=True, kw_only=True):
-    """What one frame tells; only what it tells is there."""
+    """The usage in one frame, with only the fields that it has."""
 
     session: str = ""
     """Answers name none: whoever asked knows."""
@@ -83,7 +83,7 @@ _results = json_decoder(_Result)
 
 
 def usage_of(frame: bytes) -> AgentUsage | None:
-    """What a frame of an agent tells of its cost; None for nearly all, at the price of one search."""
+    """The usage in an agent's frame; None for nearly all, after one search."""
     if b"usage" not in frame:
         return None
     message = decode(frame)
@@ -114,7 +114,7 @@ def _sensible(cost: Cost | None) -> Cost | None:
 
 
 class UsageSum(Struct, frozen=True, kw_only=True):
-    """All that was used by somebody, as far as it was told."""
+    """The sum of reported usage."""
 
     tokens: Tokens = Tokens()
     costs: dict[str, float] = {}  # amounts by currency

@@ -1,4 +1,4 @@
-"""Why an agent does not start: looks at each step of the way, and says what it found, means and advises.
+"""Finds out why an agent does not start: checks each step, and reports its finding, the meaning and advice.
 
     diagnosis = await diagnose(find_agent("claude"), seconds=30)
     diagnosis.outcome, diagnosis.steps, diagnosis.frames, diagnosis.stderr

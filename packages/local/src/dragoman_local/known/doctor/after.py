@@ -1,4 +1,4 @@
-"""The steps once the agent runs: what each thing that it did, or failed to do, means."""
+"""Checks of a running agent: what each of its actions or failures means."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class LoginNeeds:
 async def try_session(
     handle: AgentHandle, *, cwd: str, needs: LoginNeeds
 ) -> tuple[DiagnosisStep, DiagnosisOutcome]:
-    """Open one session, and close it if that can be done."""
+    """Open one session, and close it if possible."""
     try:
         session = await handle.new_session(cwd=cwd)
         if "sessionCapabilities.close" in handle.capabilities:
@@ -263,7 +263,7 @@ def _session_failure(error: CallFailed, needs: LoginNeeds) -> tuple[DiagnosisSte
 
 
 def output(watch: FrameWatch) -> DiagnosisStep:
-    """The step that says whether standard output holds the protocol alone."""
+    """Check whether standard output holds only the protocol."""
     if not watch.noise_count:
         content = "nothing" if watch.first is None else "nothing but the protocol"
         return DiagnosisStep(name="stdout", verdict=CheckResult.OK, summary=f"{content} on standard output")
@@ -278,7 +278,7 @@ def output(watch: FrameWatch) -> DiagnosisStep:
 
 
 def end_step(returncode: int | None, *, took: float, grace: Grace) -> DiagnosisStep:
-    """The step that says whether the agent ends when its input does."""
+    """Check whether the agent ends when its input does."""
     if took < grace.after_eof:
         status = "" if returncode == 0 else f", with exit status {returncode}"
         return DiagnosisStep(

@@ -1,4 +1,4 @@
-"""The steps before anything of the agent runs: is its command there, and can it be run?"""
+"""Checks before the agent runs: does its command exist, and can it be run?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dragoman_local.known.wellknown import WELL_KNOWN
 def look_for_command(
     command: Sequence[str], *, cwd: str, env: Mapping[str, str], login: LoginPath
 ) -> tuple[str | None, DiagnosisStep]:
-    """Where the program is, and the step that says so."""
+    """Find the program, and report the step."""
     word = command[0]
     path = env.get("PATH", os.defpath)
     place = locate(word, cwd=cwd, path=path)
@@ -90,7 +90,9 @@ def _how_to_install(word: str) -> str:
 
 
 async def look_at_program(place: str, *, env: Mapping[str, str]) -> DiagnosisStep:
-    """Can it be run, and by what? A hint: whether it runs is seen when it is started."""
+    """Check whether the program can be run, and by which interpreter. Only starting it proves that it
+    runs.
+    """
     nature = nature_of(place)
     if nature.problem:
         return DiagnosisStep(

@@ -1,4 +1,4 @@
-"""The examination: from the command to the end of the agent, one step after the other.
+"""Runs all checks on an agent, from its command to its end, step by step.
 
 It talks to the agent through `connect`, so what it sees is what every client of this package would see. What
 can be seen without starting the agent is a hint, not a verdict: if there is a program at all it is started,
@@ -53,8 +53,8 @@ async def diagnose(
     on_step: Callable[[DiagnosisStep], None] | None = None,
     grace: Grace = GRACE,
 ) -> Diagnosis:
-    """Examine one agent. `seconds` bounds each answer, `grace` its end; `on_step` hears of each step when it
-    is done.
+    """Examine one agent. `seconds` limits each answer, `grace` its end; `on_step` is called after each
+    step.
     """
     examination = _Examination(agent, seconds=seconds, cwd=cwd or os.getcwd(), on_step=on_step, grace=grace)
     return await examination.run()

@@ -1,4 +1,4 @@
-"""What a doctor finds: steps, each with a verdict, and the outcome of all of them. Values only."""
+"""The results of the checks: steps, each with a verdict, and the overall outcome. Plain values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CheckResult(StrEnum):
 
 
 class DiagnosisOutcome(StrEnum):
-    """What it comes to. The words are those of `dragoman run`."""
+    """The overall outcome, in the words of `dragoman run`."""
 
     OK = "ok"
     NOT_STARTED = "not_started"
@@ -32,7 +32,7 @@ class DiagnosisOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagnosisStep:
-    """One thing that was looked at."""
+    """One check and its result."""
 
     name: str
     verdict: CheckResult
@@ -49,7 +49,7 @@ class DiagnosisStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenFrame:
-    """A frame that passed, cut when it is long."""
+    """A frame of the conversation, shortened if it is long."""
 
     seconds: float
     """Since the agent was started."""

@@ -1,4 +1,4 @@
-"""Watches the frames of a conversation: keeps them as evidence, and tells noise from protocol.
+"""Watches the frames of a conversation: keeps them as evidence, and tells protocol from noise.
 
 Bounded: so many frames, each cut to so many characters; what was left out is counted. Texts are kept as they
 were; whoever shows them takes the secrets out first.

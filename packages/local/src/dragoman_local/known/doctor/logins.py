@@ -1,4 +1,4 @@
-"""What an agent's ways to log in want, read from its own words and compared with what it gets.
+"""Explains an agent's login methods: what each needs, and whether the agent gets it.
 
 Reads the raw answer to `initialize`: methods that the schema does not know, such as the ones by environment
 variable, are exactly the ones a person asks about. Names of variables are shown, never values.
@@ -29,7 +29,7 @@ class LoginWay:
 
 
 def read_logins(methods: object) -> list[LoginWay]:
-    """Every entry that has an id; others could not be chosen anyway."""
+    """Read every login method with an id; others could not be chosen."""
     if not isinstance(methods, list):
         return []
     return [
@@ -64,7 +64,7 @@ def _variables(entry: Mapping[str, object]) -> tuple[str, ...]:
 def state_of(
     login: LoginWay, *, environment: Mapping[str, str], ours: Mapping[str, str], command: Sequence[str]
 ) -> str:
-    """One line: what it is, and what is missing for it."""
+    """One line about a login method: its kind, and what is missing for it."""
     about = f"{login.id} ({login.title})"
     if login.variables:
         return f"{about}: {', '.join(_variable(name, environment, ours) for name in login.variables)}"
@@ -83,7 +83,7 @@ def advice_for(
     ours: Mapping[str, str],
     command: Sequence[str],
 ) -> str:
-    """What a person can do, the easiest first."""
+    """Advice for the user, the easiest first."""
     if not logins:
         return "the agent offers no way to log in; log in with its own command line first"
     withheld = [

@@ -1,4 +1,4 @@
-"""Looks at a program without running it: where it is, whether it can run, and what runs it.
+"""Examines a program without running it: where it is, whether it can run, and its interpreter.
 
 The system gives one error for many causes; these are told apart here before it is asked.
 """
@@ -35,7 +35,7 @@ PARENTS = 5
 
 
 def locate(word: str, *, cwd: str, path: str) -> str | None:
-    """The file that a command's first word means, executable or not."""
+    """The file that a command's first word names, executable or not."""
     if os.path.dirname(word):
         place = os.path.normpath(os.path.join(cwd, word))
         return place if os.path.lexists(place) else None
@@ -43,7 +43,7 @@ def locate(word: str, *, cwd: str, path: str) -> str | None:
 
 
 def elsewhere(word: str, *, home: str, path: str) -> list[str]:
-    """Places outside PATH that hold the program; on PATH too, if the file is not executable."""
+    """Places outside PATH that have the program; also on PATH, if the file is not executable."""
     if os.path.dirname(word):
         return []
     folders = [*path.split(os.pathsep), *EVERYWHERE]
@@ -55,7 +55,7 @@ def elsewhere(word: str, *, home: str, path: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramKind:
-    """What a file is, as far as running it goes."""
+    """The kind of a file, for running it."""
 
     what: str
     interpreter: str | None = None
@@ -124,7 +124,7 @@ def _interpreter(words: list[str]) -> str | None:
 
 
 def required_node(place: str) -> str | None:
-    """What the package of a script says about the version of node that it needs."""
+    """The version of node that a script's package requires."""
     for manifest in _manifests(place):
         try:
             document = json.loads(manifest.read_bytes())

@@ -1,4 +1,4 @@
-"""Asks a program for its version: one short run with a deadline, of which nothing is left."""
+"""Asks a program for its version: runs it once with a deadline, and ends all its processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives: brought here, checked by their hash, and unpacked so that nothing lands outside of the folder.
+"""Downloads archives, verifies their hashes, and unpacks them so that no file lands outside the folder.
 
 The hash is checked before a byte is unpacked. Only plain files and folders are written, each file anew, into
 a folder that holds no link: a link of the archive becomes a copy of the file that it names, and one that
@@ -44,7 +44,7 @@ Progress = Callable[[str], None]
 
 
 class InstallFailed(DragomanError):
-    """An agent could not be installed; what was there before is as it was."""
+    """An agent could not be installed; the earlier installation is unchanged."""
 
 
 class _HttpsRedirects(urllib.request.HTTPRedirectHandler):

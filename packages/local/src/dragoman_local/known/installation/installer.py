@@ -1,4 +1,4 @@
-"""Installs an agent, updates it, goes back to the version before, removes it.
+"""Installs, updates, rolls back and removes an agent.
 
     plan = make_plan("claude", registry=read_registry())
     result = install(plan, progress=print)
@@ -142,7 +142,7 @@ class InstallPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallResult:
-    """What is used now, and what was before."""
+    """The installation in use, and the one before."""
 
     record: InstallRecord
     before: InstallRecord | None
@@ -163,7 +163,7 @@ def make_plan(
     allow_unverified: bool = False,
     python: str | None = None,
 ) -> InstallPlan:
-    """What installing `NAME` or `NAME@VERSION` would do. Raises `LocalMistake` if it cannot be done."""
+    """Plan an installation of `NAME` or `NAME@VERSION`. Raises `LocalMistake` if it cannot be done."""
     name, _, version = query.partition("@")
     entry = registry.find(name)
     if version and not VERSION.fullmatch(version):
@@ -206,7 +206,7 @@ def make_plan(
 
 
 def install(plan: InstallPlan, *, progress: Progress, seconds: float = SECONDS) -> InstallResult:
-    """Do what the plan says. Raises `InstallFailed`, and then nothing has changed."""
+    """Carry out the plan. Raises `InstallFailed`, and then nothing has changed."""
     try:
         with locked_store(), new_installation(plan.name, plan.version) as folder:
             before = find_installed(plan.name)
@@ -248,7 +248,7 @@ def uninstall(name: str) -> InstalledAgent:
 
 
 def describe_changes(before: InstallRecord, after: InstallRecord) -> list[str]:
-    """What is different between two installations of an agent."""
+    """The differences between two installations of an agent."""
     lines = []
     if before.version != after.version:
         lines.append(f"version {before.version} → {after.version}")

@@ -1,4 +1,4 @@
-"""Packages of npm and of Python, installed into a folder of their own by the person's npm and our pip.
+"""Installs npm and Python packages into their own folder, with the user's npm and our pip.
 
 Both are installed by hash. npm is first asked for the hash that its registry has of the agent. Then it checks
 each package by the lock file that it writes, which is read afterwards: a package without a hash is refused,
@@ -71,7 +71,7 @@ LOCAL = (".tgz", ".tar.gz", ".whl")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageInstall:
-    """What was installed, and how it is started."""
+    """An installed package, and the command that starts it."""
 
     command: tuple[str, ...]
     packages: tuple[PackageHash, ...]
@@ -129,7 +129,7 @@ def listed_version(
 
 
 def npm_command(spec: str) -> list[str]:
-    """How npm is called; whoever is asked sees this."""
+    """The npm command, as the user sees it."""
     return ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", spec]
 
 

@@ -1,4 +1,4 @@
-"""Lists of agents that can be installed, in the form of the public ACP agent registry.
+"""Lists of agents to install, in the format of the public ACP agent registry.
 
     registry = read_registry()
     entry = registry.find("claude")
@@ -159,7 +159,7 @@ def read_registry() -> AgentRegistry:
 
 
 def refreshed_path() -> Path:
-    """Where the list lies that a person fetched."""
+    """The path of the list that a user has fetched."""
     return user_folder("data") / "registry.json"
 
 
@@ -215,7 +215,7 @@ def parse_registry(data: bytes, *, origin: str, today: date) -> tuple[RegistryFi
 
 
 def check_entry(entry: RegistryEntry) -> None:
-    """Raises `LocalMistake` for what must not become a path or a word of a command."""
+    """Raise `LocalMistake` for values that must not become a path or part of a command."""
     if not ID.fullmatch(entry.id):
         raise LocalMistake("its id is not lower case letters, digits and hyphens")
     if not VERSION.fullmatch(entry.version):
@@ -242,14 +242,14 @@ def is_inner_path(text: str) -> bool:
 
 
 def this_platform() -> str:
-    """This machine as the registry calls it, such as `linux-x86_64`."""
+    """This machine's name in the registry, such as `linux-x86_64`."""
     system = {"win32": "windows", "darwin": "darwin"}.get(sys.platform, "linux")
     machine = platform.machine().lower()
     return f"{system}-{ {'amd64': 'x86_64', 'arm64': 'aarch64'}.get(machine, machine) }"
 
 
 def is_newer(version: str, *, than: str) -> bool:
-    """Whether a version comes after another one. False if nobody can tell."""
+    """Whether a version is newer than another. False if they can't be compared."""
     mine, other = _version_key(version), _version_key(than)
     return mine is not None and other is not None and mine > other
 

@@ -1,4 +1,4 @@
-"""What is installed, and where: one folder for each agent, in it one for each installation.
+"""The store of installed agents: a folder for each agent, with a folder for each installation.
 
     agents/claude/state.json                 which installation is used, and which one was before it
     agents/claude/0.99.1-3f9c21aa/           an installation; its folder is never moved
@@ -47,7 +47,7 @@ class PackageHash(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InstallRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What an installation is."""
+    """The description of an installation."""
 
     name: str
     version: str
@@ -98,12 +98,12 @@ class InstalledAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def store_folder() -> Path:
-    """Where our installations lie."""
+    """The folder of our installations."""
     return user_folder("data") / "agents"
 
 
 def installed_agents() -> list[InstalledAgent]:
-    """Everything that is installed, by name. What cannot be read is not listed."""
+    """All installed agents, by name. Unreadable ones are left out."""
     try:
         names = sorted(entry.name for entry in os.scandir(store_folder()) if entry.is_dir())
     except OSError:
@@ -154,7 +154,7 @@ def new_installation(name: str, version: str) -> Iterator[Path]:
 
 @contextmanager
 def locked_store() -> Iterator[None]:
-    """Nobody else installs meanwhile. Raises `LocalMistake` if somebody does."""
+    """Lock the store for one installer. Raises `LocalMistake` if another one has the lock."""
     root = store_folder()
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -170,12 +170,12 @@ def locked_store() -> Iterator[None]:
 
 
 def write_record(folder: Path, record: InstallRecord) -> None:
-    """Say what lies in the folder of an installation."""
+    """Write the description of an installation into its folder."""
     _write(folder / RECORD, msgspec.json.format(msgspec.json.encode(record), indent=2))
 
 
 def use_installation(home: Path, state: InstallState) -> None:
-    """Make an installation the one that counts, and remove those that the state does not name."""
+    """Activate an installation, and remove those that the state does not name."""
     _write(home / STATE, msgspec.json.encode(state))
     _remove_strays(home)
 

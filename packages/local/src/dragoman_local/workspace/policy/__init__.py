@@ -1,4 +1,4 @@
-"""What an agent may do: rules, decisions, questions to people, and the log of it all.
+"""Permissions of agents: rules, decisions, questions to people, and the audit log.
 
 Import from the modules:
 

@@ -1,4 +1,4 @@
-"""What is to be decided: one thing that an agent wants to do, in the words of the policy.
+"""An act: one action of an agent that the policy decides on.
 
 Pure. What an agent calls a tool is a claim: a call that holds a command counts as `execute`, one that shows a
 change as `edit` and one that names an address as `fetch`, whatever kind it says it is. `act_reader` makes
@@ -34,7 +34,7 @@ _GOES: Final = frozenset({"cd", "pushd", "popd", "chdir"})
 
 
 class Act(Struct, frozen=True, kw_only=True):
-    """One thing that an agent wants to do."""
+    """One action that an agent wants to take."""
 
     method: Method
     agent: str = ""
@@ -153,7 +153,7 @@ class Act(Struct, frozen=True, kw_only=True):
 
 
 class ActContext(Struct, frozen=True, kw_only=True):
-    """Where a question comes up."""
+    """The circumstances of an act: its agent, the session's folders, the home folder."""
 
     agent: str = ""
     roots: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Makes an `Act` of what an agent sends: a tool call with its announcements, or the use of something lent.
+"""Makes an `Act` from an agent's messages: a tool call and its updates, or a use of files or terminals.
 
 Pure. Every text in a tool's input is either understood or kept in `unknown_texts`: a name that we do not know
 may hold a place or a command. Where an agent says two things of one call, both count.
@@ -177,7 +177,7 @@ def _input_of(call: v1.ToolCallUpdate) -> object:
 def act_of_request(
     method: str, params: Mapping[str, object], setting: ActContext, *, session_id: str = ""
 ) -> Act | None:
-    """What an agent asks of a client that lends files and terminals; None if it has no effect of its own."""
+    """The act of a request for files or terminals; None if the request has no effect of its own."""
     path = params.get("path")
     if method in ("fs/read_text_file", "fs/write_text_file") and isinstance(path, str):
         kind: Literal["read", "write"] = "read" if method == "fs/read_text_file" else "write"
@@ -193,7 +193,7 @@ def act_of_request(
 
 
 def act_of_server(server: Mapping[str, object], setting: ActContext) -> Act:
-    """What a client wants an agent to use: a program that the agent starts, or an address."""
+    """The act of using an MCP server that a client names: a program that the agent starts, or an address."""
     command = server.get("command")
     script = None if command is None else _read(command, server.get("args"), "")
     name, url = server.get("name"), server.get("url")

@@ -1,4 +1,4 @@
-"""What a person is shown of an act: all that was judged, under names of our own.
+"""The view of an act for people: everything that was judged, under names of our own.
 
 Pure. It is made once, where the act is judged, and every face draws the question from it: terminals as its
 `text`, the page and other clients of a hub from its JSON (docs/hub-protocol.md). The agent's own words (its
@@ -108,7 +108,9 @@ class ActView(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="cam
 
 
 def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", always: str = "") -> ActView:
-    """`call` is all that the agent has said of a tool call: it adds remarks and the rest of the input."""
+    """The view of an act. `call` is the whole tool call: it adds the agent's remarks and the rest of the
+    input.
+    """
     changes, disagreements = _changes(act)
     reasons = [*act.objections(), *(why for part in parts_of(act) for why in (part.nested, part.unknown))]
     members = _members(act, call)

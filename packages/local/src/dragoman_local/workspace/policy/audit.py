@@ -1,4 +1,4 @@
-"""The log of decisions: what an agent wanted, what was decided, by whom and why.
+"""The audit log: what an agent wanted to do, the decision, who made it and why.
 
 JSON lines, only ever appended to, readable by their owner alone. Each line is one write, so that lines of
 several processes never mix. A log that has grown large is renamed (`audit.jsonl.1` is the latest) and a new
@@ -159,7 +159,7 @@ def _timestamp(time: datetime) -> str:
 
 
 class AuditLog:
-    """Constructing one creates nothing; the first line does. May be used from any thread."""
+    """The audit log. Making one creates nothing; the first line does. May be used from any thread."""
 
     def __init__(
         self,
@@ -307,7 +307,7 @@ def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
 
 
 def read_entries(text: str) -> Iterator[dict[str, Any]]:
-    """The lines of a log; what is no line of ours is left out."""
+    """The entries of a log; invalid lines are left out."""
     for line in text.splitlines():
         try:
             entry = msgspec.json.decode(line)
@@ -321,7 +321,7 @@ _ROTATED: Final = re.compile(r"(.+)\.(\d+)")
 
 
 class AuditReport(Struct, kw_only=True):
-    """What was found, as `dragoman audit verify --json` prints it."""
+    """The result of a check, as `dragoman audit verify --json` prints it."""
 
     files: list[str] = []
     lines: int = 0

@@ -1,4 +1,4 @@
-"""Whether a command is the one that a rule names.
+"""Matches a command with the command of a rule.
 
 Pure. A rule's pattern is a line of words. Permitting and forbidding read it differently, because a mistake
 costs differently. To be permitted, a command must be the pattern word by word: `*` stands for one word that
@@ -36,7 +36,7 @@ _NEEDS_NO_QUOTES = re.compile(r"[\w@%+=:,./*?\[\]!^~-]+", re.ASCII)
 
 
 class BadPattern(ValueError):
-    """A pattern that means nothing; says why."""
+    """A pattern is invalid; the text gives the reason."""
 
 
 def read_pattern(text: str) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def spells(pattern: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def permits(pattern: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a command is what a pattern describes, word by word."""
+    """Whether a command matches a pattern, word by word."""
     has_rest = pattern[-1] == REST
     fixed_words = pattern[:-1] if has_rest else pattern
     if len(words) < len(fixed_words) or (len(words) > len(fixed_words) and not has_rest):
@@ -91,7 +91,7 @@ def restricts_roughly(pattern: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def restricts(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
-    """Whether a command is, or might be, what a pattern forbids."""
+    """Whether a command matches, or may match, a forbidding pattern."""
     if not words:
         return Certainty.NO
     program = Certainty.YES if pattern[0] == REST else _is_program(words[0], pattern[0])

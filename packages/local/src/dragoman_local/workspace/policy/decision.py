@@ -1,4 +1,4 @@
-"""What was decided, and why; and which of the offered options says so.
+"""A decision with its reason, and the permission option that expresses it.
 
 Pure. An option is chosen by its id and judged by its kind, which every face of ours shows beside its name.
 Other clients may show the name alone, so an option that says the opposite of its kind is none. What is
@@ -34,7 +34,7 @@ class Certainty(IntEnum):
 
 
 class PolicyDecision(Struct, frozen=True, kw_only=True):
-    """One answer of the policy."""
+    """One decision of the policy."""
 
     outcome: Outcome
     rule: str

@@ -1,4 +1,4 @@
-"""Where an agent's questions are answered: from a file, by a person, or not at all.
+"""Answers an agent's questions to the user: from a file, by a person, or not at all.
 
     service = ElicitationService(answers=FormAnswers.load("answers.toml"), asker=forms, agent="claude")
     client.elicit(service.elicit)
@@ -94,7 +94,7 @@ _BOOLEANS: Final = {"y": True, "yes": True, "true": True, "n": False, "no": Fals
 
 
 class BadFormValue(ValueError):
-    """A value that a field does not take; says why."""
+    """A value is not valid for its field; the text gives the reason."""
 
 
 def fields_of(form: v1.ElicitationFormMode) -> Mapping[str, Field]:
@@ -250,7 +250,7 @@ def _choice(field: Field, text: str) -> str:
 
 
 def host_of(url: str) -> str | None:
-    """Where an address leads; None if it is none."""
+    """The host of an address; None if the text is not an address."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -258,7 +258,7 @@ def host_of(url: str) -> str | None:
 
 
 def cautions(url: str) -> list[str]:
-    """What to look at before an address is opened."""
+    """Warnings to show before an address is opened."""
     host = host_of(url)
     if host is None:
         return ["this is not a proper address"]
@@ -276,11 +276,11 @@ class AnswersError(LocalMistake):
 
 
 class FormUnanswered(Exception):
-    """There is no answer that the form takes; says why."""
+    """No answer is valid for the form; the text gives the reason."""
 
 
 class FormAnswers(Struct, frozen=True, kw_only=True):
-    """What was written down."""
+    """The prepared answers of a file."""
 
     fields: Mapping[str, Any] = {}
     urls: Mapping[str, Literal["accept", "decline"]] = {}
@@ -336,7 +336,7 @@ class FormAnswers(Struct, frozen=True, kw_only=True):
 
 
 class FormAsker(Protocol):
-    """Somebody who can be asked."""
+    """The interface for asking a person."""
 
     async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse: ...
 
@@ -348,7 +348,7 @@ OnAnswer: TypeAlias = Callable[[v1.CreateElicitationRequest, str], None]
 
 
 class ElicitationService:
-    """Constructing one asks nothing."""
+    """Answers elicitations. Making one asks nothing."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Whether a path is one that a rule names.
+"""Matches a path with the pattern of a rule.
 
 Pure; paths are text here and nothing is looked up. `*`, `?` and `[…]` stay within one name, `**` stands for
 any number of folders. A glob that does not begin with `/` or `~/` counts from the session's roots. Permitting
@@ -156,7 +156,7 @@ def is_beneath(path: str, root: str) -> bool:
 
 
 def permits(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> bool:
-    """Whether one of the globs names exactly this path."""
+    """Whether one of the globs matches exactly this path."""
     return is_plain(path) and any(
         _match(_parts(_at_home(glob, home)), names)
         for glob in globs
@@ -167,7 +167,7 @@ def permits(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str 
 def restricts(
     globs: Iterable[str], paths: Iterable[str], *, roots: Sequence[str], home: str = ""
 ) -> Certainty:
-    """Whether one of the globs means one of these paths, or might."""
+    """Whether one of the globs matches, or may match, one of these paths."""
     wanted = _anywhere(tuple(globs), tuple(roots), home)
     certainty = Certainty.NO
     for path in paths:

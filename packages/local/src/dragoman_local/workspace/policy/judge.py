@@ -1,4 +1,4 @@
-"""The decision about one effect of an agent; `run`, `chat`, interpreters and the hub share it.
+"""Decides on one action of an agent, for `run`, `chat`, interpreters and the hub.
 
 A `PermissionJudge` decides in this order: the policy with its remembered answers, then permissions that were
 granted once for the same act. What remains is `ask`, and whoever owns the judge asks a person. Every decision
@@ -53,7 +53,7 @@ MOST_GRANTS: Final = 256
 
 
 class Grant(Struct, frozen=True, kw_only=True):
-    """One file that may be read or changed once, or one command that may be run once."""
+    """Permission to read or change one file once, or to run one command once."""
 
     about: tuple[str, str]
     """Its session, and the file or the command."""
@@ -162,7 +162,7 @@ LENT_OPTIONS: Final = (
 
 
 class PermissionPrompt(Struct, frozen=True, kw_only=True):
-    """One question to a person."""
+    """One permission question to a person."""
 
     act: Act
     decision: PolicyDecision
@@ -185,7 +185,7 @@ class PermissionPrompt(Struct, frozen=True, kw_only=True):
 
 
 class Offer(NamedTuple):
-    """What a person may answer."""
+    """An answer that a person may choose."""
 
     options: tuple[v1.PermissionOption, ...]
     own: v1.PermissionOption | None
@@ -193,7 +193,7 @@ class Offer(NamedTuple):
 
 
 class Settlement(NamedTuple):
-    """What holds after a decision was written down."""
+    """The result of a decision after it was logged."""
 
     decision: PolicyDecision
     option: str | None
@@ -203,7 +203,7 @@ class Settlement(NamedTuple):
 
 
 class PermissionChoice(Struct, frozen=True, kw_only=True):
-    """An answer, from a place where several people can give it."""
+    """A person's answer, where several people can give it."""
 
     option_id: str | None
     by: By = "person"
@@ -214,7 +214,7 @@ class PermissionChoice(Struct, frozen=True, kw_only=True):
 
 
 class Asker(Protocol):
-    """Somebody who can be asked. Cancelling a question takes it back."""
+    """The interface for asking people. Cancelling a question withdraws it."""
 
     async def ask(self, act: PermissionPrompt) -> PermissionChoice | str | None:
         """The chosen option, or None if nothing was chosen."""
@@ -222,7 +222,7 @@ class Asker(Protocol):
 
 
 class PermissionJudge:
-    """Constructing one reads and writes nothing. It may be used for any number of sessions."""
+    """Decides permissions. Making one reads and writes nothing. It serves any number of sessions."""
 
     def __init__(
         self,
@@ -366,7 +366,7 @@ class PermissionJudge:
 
 
 def act_of_access(access: Access, setting: ActContext) -> Act:
-    """What an agent wants of something that is lent."""
+    """The act of an agent's access to a lent file or terminal."""
     command = access.command
     if command is not None:
         return act_of_command(
@@ -383,7 +383,7 @@ def act_of_access(access: Access, setting: ActContext) -> Act:
 
 
 def with_real_paths(paths: Sequence[str]) -> tuple[str, ...]:
-    """Paths as they are said, and where they really lead: text alone would not tell."""
+    """Paths as they are written, and where they really lead."""
     return tuple(dict.fromkeys([*paths, *(os.path.realpath(path) for path in paths if "\0" not in path)]))
 
 
@@ -448,7 +448,7 @@ _ENDS: Final = {"deadline": "nobody answered within the time for it", "cancel": 
 
 
 def why_of(kind: str | None, by: By) -> str:
-    """Why a question that was asked was decided so; `kind` is that of the option that was chosen."""
+    """The reason for the decision of a question; `kind` is that of the chosen option."""
     return _ENDS.get(by) or ("a person chose nothing" if kind is None else "a person said so")
 
 

@@ -1,4 +1,4 @@
-"""Reads a command line as a shell takes it apart: its commands, word by word, and why that may be wrong.
+"""Splits a command line as a shell does: into commands and words, with the reasons why that may be wrong.
 
 Pure. One reader for both uses. Where it finds no `objection`, the words are exactly those that every shell
 would hand on; only such a line can be allowed. Else it goes on for rules that ask or deny, and would rather
@@ -84,7 +84,7 @@ _OBJECTIONS: Final = {
 
 
 class LineCommand(NamedTuple):
-    """One command of a line, with whatever stands before it."""
+    """One command of a line, with the assignments and words before it."""
 
     words: Words
     is_piped: bool
@@ -93,7 +93,7 @@ class LineCommand(NamedTuple):
 
 
 class LineReader:
-    """What was read in a line. `depth` is how many substitutions it stands in."""
+    """The commands read from a line. `depth` is the number of enclosing substitutions."""
 
     def __init__(self, line: str, *, depth: int = 0) -> None:
         self.commands: list[LineCommand] = []

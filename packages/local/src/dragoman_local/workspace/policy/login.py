@@ -1,4 +1,4 @@
-"""What to try when an agent says that it wants a login (-32000), and what to name if nothing can be tried.
+"""Chooses how to log in when an agent requires it (-32000), and the advice if no method can be tried.
 
 Pure: nothing is started or sent here. One step is planned and tried once. Methods of the protocol's kind
 (`agent`) are sent to `authenticate`; those of the kind `terminal` are never sent there: the agent's own
@@ -53,7 +53,7 @@ class TerminalLoginStep(Struct, frozen=True, kw_only=True):
 
 
 class LoginPlan(Struct, frozen=True, kw_only=True):
-    """One step, and everything that could be done by a person instead."""
+    """One login step to try, and the advice for a person."""
 
     step: AuthenticateStep | TerminalLoginStep | None
     missing: tuple[str, ...]

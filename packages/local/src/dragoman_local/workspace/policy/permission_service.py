@@ -1,4 +1,5 @@
-"""Where permissions are decided: by the policy, or by a person whom it says to ask; and always written down.
+"""Decides on permission requests: by the policy, or by a person if the policy says "ask". Every decision is
+logged.
 
     service = PermissionService(policy, asker=asker, audit=log, agent="claude", roots=["/project"])
     client.request_permission(service.permission)
@@ -72,7 +73,7 @@ MOST_DENIED: Final = 1000
 
 
 class JudgedQuestion(Struct, frozen=True, kw_only=True):
-    """What the policy says of an act, and what a person is to be asked by it."""
+    """The policy's decision on an act, and the question for a person."""
 
     act: Act
     decision: PolicyDecision
@@ -84,7 +85,7 @@ class JudgedQuestion(Struct, frozen=True, kw_only=True):
 
 
 class PermissionService:
-    """Constructing one starts nothing. `denials` holds what was not permitted, in order."""
+    """Decides permission requests. Making one starts nothing. `denials` lists refusals, in order."""
 
     def __init__(
         self,
@@ -272,7 +273,7 @@ class PermissionService:
 
 
 class AgentMemory(Protocol):
-    """What was heard of the agent: `LocalClient` is one."""
+    """What is known about the agent so far; `LocalClient` implements it."""
 
     @property
     def place(self) -> Place: ...
@@ -282,7 +283,7 @@ class AgentMemory(Protocol):
 
 
 class LocalUser(Struct, frozen=True, kw_only=True):
-    """Who answers an agent's questions; nobody, where there is None, and then the policy decides alone."""
+    """The user who answers an agent's questions; if it is None, the policy decides alone."""
 
     permissions: Asker | None = None
     forms: FormAsker | None = None
@@ -292,7 +293,9 @@ NOBODY = LocalUser()
 
 
 class LocalDesk:
-    """Constructing one asks nothing; it writes down which questions the command line has answered."""
+    """Answers permission requests and questions. Making one asks nothing; it logs which questions the
+    command line has answered.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A policy: rules in layers, and what they decide.
+"""A policy: rules in layers, and the decisions that follow from them.
 
 Pure: `policy_files` reads the files. The order is: the file of `--policy`, the project's file if its
 folder is trusted, the user's file; the first rule that speaks about a question decides, and where none does,
@@ -77,7 +77,7 @@ class PolicyLayer(Struct, frozen=True, kw_only=True):
 
 
 class PolicyStep(Struct, frozen=True, kw_only=True):
-    """One rule that was looked at."""
+    """One rule that was considered."""
 
     rule: str
     decision: Outcome
@@ -86,7 +86,7 @@ class PolicyStep(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """The rules that hold in some folders; `policy_files.load_policy` reads them from files."""
+    """The rules that apply in some folders; `policy_files.load_policy` reads them from files."""
 
     layers: tuple[PolicyLayer, ...] = ()
     remembered_rules: tuple[PolicyRule, ...] = ()

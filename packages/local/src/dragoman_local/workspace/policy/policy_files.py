@@ -1,4 +1,4 @@
-"""How policies are read and put in layers, and where answers that a person gave for good are kept as rules.
+"""Reads policies and orders them in layers; keeps a person's permanent answers as rules.
 
 A project is trusted if the user's file says so (`trust = ["~/work/mine"]`), never because it says so itself.
 `policy_paths` knows where the files are.
@@ -54,7 +54,7 @@ def load_policy(
     approve: Approve | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Policy:
-    """Every layer that there is; a file that is named must be there, unless its `rules` were read before."""
+    """Load every layer; a named file must exist, unless its `rules` were read before."""
     where = policy_paths(environ)
     books = [] if file is None else [(file, read_file(file) if rules is None else rules, False)]
     user = read_if_there(where.policy)
@@ -81,7 +81,7 @@ def load_policy(
 
 
 def is_trusted(folder: str, trust: Sequence[str], *, home: str) -> bool:
-    """Whether a folder, its links resolved, is one that the user named."""
+    """Whether the user has named this folder, with its links resolved."""
     real = os.path.realpath(folder)
     return any(
         globs.permits([glob], real, roots=(), home=home) for glob in trust if glob.startswith(("/", "~/"))
@@ -106,7 +106,7 @@ def read_text(path: str) -> str | None:
 
 
 def read_file(path: str) -> Rulebook:
-    """What a file says; `PolicyError` if there is none or it cannot be used."""
+    """The rules of a file; `PolicyError` if it is missing or invalid."""
     text = read_text(path)
     if text is None:
         raise PolicyError(path, 0, "there is no such file")
@@ -258,7 +258,7 @@ def toml_value(values: Sequence[str]) -> str:
 
 
 class RememberedRules:
-    """The file of answers. Constructing one reads nothing."""
+    """The file of remembered answers. Making one reads nothing."""
 
     def __init__(self, path: str) -> None:
         self.path = path

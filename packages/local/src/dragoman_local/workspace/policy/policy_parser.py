@@ -1,4 +1,4 @@
-"""From the text of a policy to its rules: every mistake has a line.
+"""Parses the text of a policy; every mistake is reported with its line.
 
 Pure. TOML says where a text is no TOML, but not where a value stands; lines are found in the text's skeleton,
 which is the text without what its strings and comments hold.
@@ -27,7 +27,7 @@ _HEADER = re.compile(r"^\s*\[\[\s*rule\s*\]\]")
 
 
 class PolicyError(LocalMistake):
-    """A policy that cannot be used: which file, which line, what is wrong."""
+    """A policy is invalid: the file, the line and the mistake."""
 
     def __init__(self, source: str, line: int, why: str) -> None:
         super().__init__(f"{source}:{line}: {why}" if line else f"{source}: {why}")
@@ -37,7 +37,7 @@ class PolicyError(LocalMistake):
 
 
 class Rulebook(NamedTuple):
-    """What a file says."""
+    """The contents of a policy file."""
 
     rules: tuple[PolicyRule, ...]
     default: Outcome | None

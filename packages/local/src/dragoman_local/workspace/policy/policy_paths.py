@@ -1,4 +1,4 @@
-"""Where policies are kept.
+"""The paths of policy files.
 
 The user's file is `dragoman/policy.toml` in the configuration folder (XDG_CONFIG_HOME), answers given for
 good are beside it in `remembered.toml`, and a project's file is `.dragoman/policy.toml` in the session's
@@ -37,7 +37,9 @@ class PolicyPaths(Struct, frozen=True, kw_only=True):
 
 
 def policy_paths(environ: Mapping[str, str] | None = None) -> PolicyPaths:
-    """Where they are. Relative folders in XDG variables do not count, as their specification asks."""
+    """The paths of policy files. Relative folders in XDG variables do not count, as their specification
+    says.
+    """
     env = os.environ if environ is None else environ
     return PolicyPaths(
         home=str(home_folder(env)),
@@ -51,7 +53,7 @@ def project_file(roots: Sequence[str]) -> str | None:
 
 
 def has_policy_files(roots: Sequence[str], environ: Mapping[str, str] | None = None) -> bool:
-    """Whether there is any file whose rules count in these folders, readable or not."""
+    """Whether any policy file applies in these folders, readable or not."""
     paths = policy_paths(environ)
     return any(
         path is not None and os.path.lexists(path)

@@ -1,4 +1,4 @@
-"""A command's words as its program reads them, and whether all of them are understood.
+"""Reads a command's words as its program would, and tells whether all of them are understood.
 
 Pure. `read_call` takes a command apart with the table of programs: bundled letters, values that are attached
 or follow, and `--`. A program, a subcommand, an option or a spelling that the table does not hold is not
@@ -38,7 +38,7 @@ _SED_SCRIPT: Final = re.compile(
 
 
 class GivenFlag(NamedTuple):
-    """One option as it was given."""
+    """One option of a command."""
 
     text: str
     option: ProgramOption | None
@@ -88,7 +88,7 @@ def program_name(word: str) -> str:
 
 @lru_cache(maxsize=256)
 def read_call(words: tuple[str, ...]) -> ProgramCall:
-    """What a command's words mean to its program."""
+    """The meaning of a command's words for its program."""
     return _CallReader(words).read()
 
 

@@ -1,4 +1,4 @@
-"""What is known about programs: lists by their names, and the table of what may be allowed.
+"""Knowledge about programs: lists by name, and the table of commands that a rule may allow.
 
 A name in a list makes a command easier to deny. The table says which programs and options are understood:
 only with those does a rule with a `*` allow a command.
@@ -104,7 +104,7 @@ def is_interpreter(name: str) -> bool:
 
 
 def is_harmless(variable: str) -> bool:
-    """Whether a variable makes no program run or load something: any other may."""
+    """Whether setting a variable can't make a program run or load code."""
     return variable in HARMLESS_VARIABLES or variable.startswith("LC_")
 
 
@@ -123,7 +123,7 @@ class ProgramOption(NamedTuple):
 
 
 class ProgramEntry(NamedTuple):
-    """What is known of one program, or of one of its subcommands."""
+    """The known options of one program, or of one of its subcommands."""
 
     options: dict[str, ProgramOption]
     marks: frozenset[str]

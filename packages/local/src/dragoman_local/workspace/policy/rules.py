@@ -1,4 +1,4 @@
-"""One rule of a policy, and whether it speaks about a question.
+"""One rule of a policy, and whether it matches an act.
 
 Pure. A rule is a decision and conditions; all of its conditions must hold, and of the alternatives in one
 condition any may. A rule that allows must be sure: every path and every kind is covered, and the command was
@@ -31,7 +31,7 @@ from dragoman_local.workspace.policy.tool_inputs import LONGEST_PATH, MOST_PLACE
 
 
 class PolicyRule(Struct, frozen=True, kw_only=True):
-    """Empty conditions hold for everything."""
+    """One rule. Empty conditions match everything."""
 
     decision: Outcome
     agent: tuple[str, ...] = ()
@@ -127,14 +127,14 @@ _NESTED: Final = "git would run below the session's folder, where another reposi
 
 
 class Relevance(NamedTuple):
-    """Whether a rule speaks about something, and why not, or why that is not certain."""
+    """Whether a rule matches an act, and why not, or why that is not certain."""
 
     certainty: Certainty
     why: str | None = None
 
 
 def relevance(rule: PolicyRule, part: ActPart) -> Relevance:
-    """Whether a rule speaks about this: one that allows does or does not, one that asks or denies might."""
+    """Whether a rule matches this act: an allowing rule does or does not, an asking or denying rule may."""
     if rule.decision == "allow":
         why = _allows(rule, part)
         return Relevance(Certainty.YES if why is None else Certainty.NO, why)

@@ -1,4 +1,4 @@
-"""Reads a command before it is run: the programs that it starts, or why that cannot be told.
+"""Reads a shell command before it runs: finds the programs that it starts, or says why it can't.
 
 Pure. `line_reader` takes a line apart; here `sh -c LINE` and a few programs that do no more than run another
 one are looked through. `CommandScript.commands` then are exactly the programs that the shell would start,
@@ -42,7 +42,7 @@ from dragoman_local.workspace.policy.programs import (
 
 
 class UnreadableCommand(Exception):
-    """What a command does cannot be told from its text."""
+    """The effect of a command cannot be read from its text."""
 
 
 MOST_COMMANDS: Final = 30
@@ -59,7 +59,7 @@ _SEPARATORS = re.compile(r"[\s;&|()<>{}$!`=]+")
 
 
 class CommandScript(Struct, frozen=True, kw_only=True):
-    """A command as it was given, and what was read in it."""
+    """A command as it was given, and the commands read from it."""
 
     text: str
     commands: tuple[Words, ...]
@@ -100,7 +100,7 @@ UNTOLD: Final = "the agent does not say what it would run"
 
 
 def unknown_command(title: str) -> CommandScript:
-    """A command that nobody told us; its title is no more than a hint."""
+    """A command that the agent did not report; its title is only a hint."""
     return CommandScript(text=title, commands=guess_words(title), objection=UNTOLD, possible=((ANY,),))
 
 
@@ -211,7 +211,7 @@ _BEFORE_COMMANDS: Final = RESERVED - {"for", "case", "select", "foreach", "repea
 
 
 def possible_commands(reading: LineReader) -> tuple[Words, ...]:
-    """What a line for a shell might run."""
+    """The commands that a shell line may run."""
     command_set = _CommandSet()
     command_set.add_line(reading, depth=0)
     return command_set.commands()
@@ -219,7 +219,7 @@ def possible_commands(reading: LineReader) -> tuple[Words, ...]:
 
 @lru_cache(maxsize=64)
 def possible_in_arguments(words: Words) -> tuple[Words, ...]:
-    """What a program might run that is started with these words, without a shell."""
+    """The commands that a program may run when it is started with these words, without a shell."""
     command_set = _CommandSet()
     command_set.add(LineCommand(tuple(map(without_marks, words)), is_piped=False, bodies=()), depth=0)
     return command_set.commands()

@@ -1,4 +1,4 @@
-"""Asks in a terminal: for permission, and for an agent's forms and addresses, field by field.
+"""Asks the user in a terminal: for permission, and for an agent's forms and links, field by field.
 
     lines, lock = TerminalLines(0), asyncio.Lock()
     asker = TerminalAsker(lines, write=sys.stderr.write, lock=lock)
@@ -58,7 +58,7 @@ def clock_time() -> str:
 
 
 class TerminalLines:
-    """Reads lines of text. Constructing one touches nothing."""
+    """Reads lines of text. Making one touches nothing."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

@@ -1,4 +1,4 @@
-"""What an agent has said about its tool calls: a question about a call may name nothing but its id.
+"""Remembers an agent's tool calls, because a permission request may name nothing but a call's id.
 
 The latest calls are kept, bounded in number and in bytes. What a call said once stays known until it is
 forgotten: neither an empty member nor the end of the call takes it back, so an agent cannot announce a

@@ -1,4 +1,4 @@
-"""What a tool's input says: what files would hold after the call, and the places that its texts may name.
+"""Reads a tool's input: the contents that files would have after the call, and the paths in its texts.
 
 Pure. An agent shows a change in one or more ways: as a diff, as the whole new text, as old and new strings,
 as a unified diff. Each way is a source. A person who says yes agrees to one result: `result_of` gives the

@@ -1,1 +1,1 @@
-"""A policy that is proved on what was recorded: the acts of journals, and what it would say of them."""
+"""Tests a policy on recorded conversations: collects their acts, and shows how the policy would decide."""

@@ -1,4 +1,4 @@
-"""What a policy says of recorded acts, and how that differs from what was answered then.
+"""Applies a policy to recorded acts, and compares its decisions with the answers at the time.
 
     trial = PolicyTrial(find_policy)
     for recorded in acts:
@@ -24,7 +24,7 @@ from dragoman_local.workspace.proof.recorded_acts import RecordedAct, Source
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """A recorded act, and what the policy says of it."""
+    """A recorded act, and the policy's decision on it."""
 
     recorded: RecordedAct
     act: Act
@@ -57,7 +57,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 class TrialCounts(Struct, kw_only=True):
-    """How many acts came to what."""
+    """The number of acts for each outcome."""
 
     sessions: int = 0
     acts: dict[Source, dict[Outcome, int]] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class TrialCounts(Struct, kw_only=True):
 
 
 class PolicyTrial:
-    """Judges acts, one stream after the other. Constructing one reads nothing."""
+    """Judges acts, one stream after the other. Making one reads nothing."""
 
     def __init__(self, find_policy: Callable[[tuple[str, ...]], Policy]) -> None:
         """`find_policy` gives what holds in the folders of a session; it is asked once for each."""
@@ -154,7 +154,7 @@ def without_names(act: Act) -> Act:
 
 
 class TrialRecord:
-    """Judges acts as they come, and counts. It keeps what rules look at, and not what files would hold."""
+    """Judges acts as they come, and counts them. It keeps the fields that rules use, not file contents."""
 
     def __init__(self, trial: PolicyTrial) -> None:
         self.counts = TrialCounts()

@@ -1,4 +1,4 @@
-"""The acts in a recording: what an agent asked for, what it wanted lent, and what it did and asked nobody.
+"""Reads the acts in a recording: permission requests, uses of files and terminals, other tool calls.
 
     fold = ActFold(stream="20261118-…", agent="claude", cwd="/project", home="/home/me")
     for entry in entries:
@@ -69,7 +69,7 @@ _OPENINGS: Final = ("session/new", "session/load", "session/resume", "session/fo
 
 
 class RecordedAct(Struct, frozen=True, kw_only=True):
-    """One act, and what came of it."""
+    """One act, and its outcome."""
 
     stream: str
     sequence: int

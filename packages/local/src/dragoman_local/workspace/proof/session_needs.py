@@ -1,4 +1,4 @@
-"""What a recorded session needed of a wall: the smallest profile, where it wrote, the hosts it named.
+"""The sandbox that a recorded session would need: the smallest profile, its written paths and its hosts.
 
 Only what the recording says: what commands wrote, and what they reached over the network, nobody wrote down.
 """
@@ -23,7 +23,7 @@ _HOST: Final = re.compile(
 
 
 class SessionNeeds(Struct, frozen=True, kw_only=True):
-    """What the acts of a session needed that nobody refused."""
+    """What the acts of a session needed, without the refused ones."""
 
     profile: Literal["read-only", "workspace"]
     writes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Rules that would have spared a person most questions, and allow nothing that a person refused.
+"""Suggests rules that would avoid most permission requests and allow nothing that a person refused.
 
     for suggestion in suggest(verdicts, policy_in, source="/home/me/.config/dragoman/policy.toml"): ...
 
@@ -83,7 +83,7 @@ _RUN_BY_OTHERS: Final = frozenset(
 
 
 class Suggestion(Struct, frozen=True, kw_only=True):
-    """Rules that belong together, and what they save."""
+    """Rules that belong together, and the questions that they save."""
 
     text: str
     """As a policy says them."""
@@ -110,8 +110,8 @@ PolicyIn = Callable[[tuple[str, ...]], Policy]
 def suggest(
     verdicts: Sequence[Verdict], policy_in: PolicyIn, *, source: str, least: int = LEAST
 ) -> Iterator[Suggestion]:
-    """The best first. `source` is the file at whose end they would stand, and `least` how many questions each
-    has to save.
+    """Suggest rules, the best first. They would be appended to `source`; each has to save `least`
+    questions.
     """
     asked = [each for each in verdicts if _is_spared(each)]
     refused = {without_names(each.act) for each in verdicts if each.recorded.answer == "deny"}
@@ -278,7 +278,7 @@ def _shown(act: Act) -> str:
 
 
 def described(suggestion: Suggestion) -> str:
-    """A suggestion as it is shown and written: its rules below a remark."""
+    """A suggestion as text: its rules below a comment."""
     questions = "1 question" if suggestion.saves == 1 else f"{suggestion.saves} questions"
     remark = f"# Saves {questions}, such as: {'; '.join(suggestion.examples)}\n"
     if suggestion.runs_code:

@@ -1,4 +1,4 @@
-"""The dialects of ACPex, an SDK in Elixir: `acpex` as its overview says, `acpex-wire` as its code speaks.
+"""The dialects of ACPex, an Elixir SDK: `acpex` follows its overview document, `acpex-wire` follows its code.
 
 Both are read by one reader, because programs written with ACPex mix them: its guides teach the overview's
 form, its schemas write the other. What differs is what such a peer is told: see `overview` and `wire`. The

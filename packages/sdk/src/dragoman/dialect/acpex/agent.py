@@ -40,7 +40,7 @@ HAD = ("initialize", "authenticate", "session/new", "session/load", "session/pro
 
 
 class AcpexAgent(SpeakingEdge):
-    """Speaks the overview's form to it and reads both."""
+    """Sends the overview's form to the agent, and reads both forms."""
 
     name: ClassVar[str] = "acpex"
     form: ClassVar[AcpexForm] = OverviewForm()
@@ -167,7 +167,7 @@ def _chunk(session: str, block: Object) -> Message:
 
 
 class AcpexWireAgent(AcpexAgent):
-    """Speaks as the code of ACPex does."""
+    """Sends the form of ACPex's code."""
 
     name: ClassVar[str] = "acpex-wire"
     form: ClassVar[AcpexForm] = WireForm()

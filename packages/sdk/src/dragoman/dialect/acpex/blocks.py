@@ -12,7 +12,7 @@ from dragoman.dialect.originals import drop_original
 
 
 def read_blocks(content: Json, form: AcpexForm, note: Note) -> list[Object]:
-    """Whatever a peer puts where blocks belong: a text, a block or a list of them."""
+    """Read blocks from any value that a peer sends: a text, a block or a list of them."""
     entries = content if type(content) is list else [] if content is None else [content]
     blocks = [read_block(block, form, note) for block in entries]
     return [block for block in blocks if block is not None]
@@ -97,7 +97,7 @@ def link_name(uri: str) -> str:
 
 
 def write_flat(block: Object, form: AcpexForm, note: Note) -> Object | None:
-    """A block as the overview shows it. What the overview does not show but v1 has goes along."""
+    """Write a block in the overview's form. Fields of v1 that the overview lacks are kept."""
     flat_original = original(block, form, lambda raw: read_block(raw, form, ignore_note) or {}, is_nested)
     if flat_original is not None:
         return flat_original
@@ -120,12 +120,12 @@ def write_flat(block: Object, form: AcpexForm, note: Note) -> Object | None:
 
 
 def is_nested(block: Object) -> bool:
-    """Whether a block is said as v1 does, where the overview does not."""
+    """Whether a block has v1's form, where the overview's form differs."""
     return "resource" in block or "data" in block
 
 
 def is_flat(block: Object) -> bool:
-    """Whether it is said as only the overview does."""
+    """Whether a block has the overview's form."""
     return "source" in block or (block.get("type") == "resource" and "uri" in block)
 
 
@@ -136,7 +136,7 @@ def write_all(blocks: Json, form: AcpexForm, note: Note) -> list[Object]:
 
 
 def text_of(block: Json) -> str | None:
-    """What a block says in words: its text, or that of the resource in it."""
+    """The text of a block, or of the resource in it."""
     fields = as_object(block)
     text = fields.get("text", as_object(fields.get("resource")).get("text"))
     return text if type(text) is str else None

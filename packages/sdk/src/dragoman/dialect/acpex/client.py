@@ -50,7 +50,7 @@ TAKEN = (
 
 
 class AcpexClient(SpeakingEdge):
-    """Speaks the overview's form to it and reads both."""
+    """Sends the overview's form to the client, and reads both forms."""
 
     name: ClassVar[str] = "acpex"
     form: ClassVar[AcpexForm] = OverviewForm()
@@ -168,7 +168,9 @@ class AcpexClient(SpeakingEdge):
         return [("peer", with_params(message, {**params, "update": update})) for update in updates]
 
     def convert_update(self, session: str, update: Object) -> list[Object]:
-        """The update in the overview's form. A tool call is said when it begins and when it ends."""
+        """Return the update in the overview's form, which reports a tool call when it begins and when it
+        ends.
+        """
         kind = update.get("sessionUpdate")
         if kind not in ("tool_call", "tool_call_update"):
             return [
@@ -186,7 +188,7 @@ class AcpexClient(SpeakingEdge):
 
 
 class AcpexWireClient(AcpexClient):
-    """Speaks as the code of ACPex does."""
+    """Sends the form of ACPex's code."""
 
     name: ClassVar[str] = "acpex-wire"
     form: ClassVar[AcpexForm] = WireForm()

@@ -1,4 +1,4 @@
-"""The form that a peer is told things in: what differs between the two dialects, and nothing else.
+"""The message form that a peer expects: all differences between the two ACPex dialects are here.
 
 `Overview` and `Wire` fill it in. A form remembers nothing, so that any of its steps can be tried: an original
 is kept in `_meta` exactly where our own way back would say something else.
@@ -24,7 +24,7 @@ class AcpexForm(ABC):
 
     @abstractmethod
     def block(self, block: Object, note: Note) -> Object | None:
-        """A content block; None if the peer has no words for it."""
+        """Write a content block; None if the peer has no form for it."""
 
     @abstractmethod
     def greeting(self, params: Object, note: Note) -> Object:
@@ -44,7 +44,7 @@ class AcpexForm(ABC):
 
     @abstractmethod
     def update(self, update: Object, note: Note) -> Object | None:
-        """An update that needs no memory to be said."""
+        """Write an update that needs no state."""
 
 
 def with_original(fields: Object, original: Json, written_again: Json, form: AcpexForm) -> Object:
@@ -55,13 +55,13 @@ def with_original(fields: Object, original: Json, written_again: Json, form: Acp
 def original(
     fields: Object, form: AcpexForm, convert: Callable[[Any], Object], foreign: Callable[[Object], object]
 ) -> Object | None:
-    """The original of `fields`, if there is one and it is in this form: who is written to need not know the
-    other one, even though whoever said it used both.
+    """The original of `fields`, if there is one in this form: the peer need not know the other form, even
+    if the sender used both.
     """
     value = restore(fields, form.name, convert)
     return value if type(value) is dict and not foreign(value) else None
 
 
 def written_update(form: AcpexForm, update: Object) -> Object | None:
-    """How the form would say it, without a word in the ledger."""
+    """The update in this form, without an entry in the ledger."""
     return form.update(update, ignore_note)

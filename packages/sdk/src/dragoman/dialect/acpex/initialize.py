@@ -1,5 +1,5 @@
-"""`initialize`, read from either form into v1: capabilities as objects of booleans under names of their own,
-the agent's name in `meta`, logins as `authenticationMethods`.
+"""Reads `initialize` of either ACPex form into v1. Capabilities are objects of booleans under ACPex's own
+names, the agent's name is in `meta`, and logins are in `authenticationMethods`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def read_introduction(result: Json, form: AcpexForm, note: Note) -> Object:
 
 
 def read_version(value: Json, note: Note) -> int:
-    """Its tests send 1.0 and "1.0"; whatever is no number at all is version 1, the only one it knows."""
+    """Read a version: ACPex's tests send 1.0 and "1.0"; a value that is not a number means version 1."""
     if type(value) is int and 0 <= value < 2**16:
         return value
     note(PROTOCOL_VERSION)
@@ -94,7 +94,7 @@ def read_version(value: Json, note: Note) -> int:
 
 
 def flags(value: Json, names: tuple[str, ...]) -> Object:
-    """Only what is said to be true is; a plain true stands for all."""
+    """Read capability flags: only true counts; a plain true stands for all flags."""
     if type(value) is bool:
         return dict.fromkeys(names, value)
     return {name: as_object(value).get(name) is True for name in names}

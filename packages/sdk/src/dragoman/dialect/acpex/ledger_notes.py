@@ -1,4 +1,4 @@
-"""Everything that these dialects may put into the ledger: each kind of loss and repair, once.
+"""The kinds of loss and repair that the ACPex dialects may record in the ledger.
 
 The list tests/dialect/LOSSES.md has the same notes. They name kinds of things and never hold anything
 that a peer has said.

@@ -1,6 +1,4 @@
-"""What both edges of these dialects share: reading frames as ACPex writes them, and answering for a peer that
-is gone.
-"""
+"""Code that both ACPex edges share: reading ACPex frames, and answering requests for a peer that is gone."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ EMPTY_ANSWERS = ("fs/write_text_file", "terminal/kill", "terminal/release", "ses
 
 
 class SpeakingEdge(Edge):
-    """Knows what the inside has asked the peer and the peer the inside."""
+    """Tracks the open requests of both sides."""
 
     form: ClassVar[AcpexForm]
 
@@ -61,7 +59,7 @@ class SpeakingEdge(Edge):
         return [("inside", _failure(request_id, sorry)) for request_id in open_ids]
 
     def tidy(self, message: Message) -> Message:
-        """The same message with `jsonrpc` and in camelCase; the very same if there is nothing to do."""
+        """The same message with `jsonrpc` and in camelCase; the same object if nothing changes."""
         params, result = self._camel(message.params), self._camel(message.result)
         # An error of null beside a result is none.
         error = UNSET if message.error is None and result is not UNSET else message.error

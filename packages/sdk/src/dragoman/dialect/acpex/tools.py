@@ -1,5 +1,5 @@
-"""Tool calls as the overview has them, both ways: an announcement in the manner of OpenAI's functions, with
-the arguments as JSON in a string, and one result.
+"""Translates tool calls of the ACPex overview, both ways: there an announcement looks like an OpenAI function
+call, with the arguments as JSON in a string, and one result follows.
 
 v1 tells the life of a call in many small updates; the overview has only the call and its output. So what a
 call has shown so far is remembered, and said once when it ends.
@@ -74,7 +74,7 @@ def _words(content: Object) -> Object:
 
 
 def parse_arguments(arguments: Json, note: Note) -> Json:
-    """The object in the string; anything else stays as it was said."""
+    """The object in the string; any other value unchanged."""
     if type(arguments) is not str:
         return arguments
     try:
@@ -120,7 +120,7 @@ def note_changes(update: Object, note: Note) -> None:
 
 
 def write_result(update: Object, note: Note) -> Object:
-    """The output, from everything that is known of a call at its end."""
+    """The output, from everything known about a call at its end."""
     if update.get("status") == "failed":
         note(TOOL_FAILED)
     return {"toolCallId": as_text(update.get("toolCallId")), "output": _output(update, note)}
@@ -139,13 +139,13 @@ def _output(update: Object, note: Note) -> str:
 
 
 class AcpexToolCalls:
-    """The open tool calls of all sessions, with what each has shown so far."""
+    """The open tool calls of all sessions, with the content that each has shown."""
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str], Object] = {}
 
     def end_of(self, session: str, update: Object, note: Note) -> Object | None:
-        """Everything that is known of a call if this update ends it, else None."""
+        """Everything known about a call if this update ends it, else None."""
         key = (session, as_text(update.get("toolCallId")))
         news = {name: update[name] for name in ("content", "rawOutput") if update.get(name) is not None}
         facts = {**self._calls.pop(key, {}), **news}
@@ -163,7 +163,7 @@ class AcpexToolCalls:
         return (session, as_text(call.get("toolCallId"))) in self._calls
 
     def forget(self, session: str) -> None:
-        """The turn is over: what was not ended then never ends."""
+        """Drop all open calls at the end of the turn: they can't end any more."""
         for key in [key for key in self._calls if key[0] == session]:
             del self._calls[key]
 

@@ -1,4 +1,5 @@
-"""How a turn ends: `done` where v1 says `end_turn`, an `error` that is no error, and words in the answer.
+"""Translates the end of a turn: `done` means v1's `end_turn`, an `error` may mean no failure, and the answer
+may hold text.
 
 The overview's agents may put content into their final answer. v1 has no place for it: what was not streamed
 before is said before the answer, what was is a repetition and kept in `_meta`.
@@ -22,7 +23,7 @@ BY_ERROR = "acpexStopReason"
 def read_end(
     result: Object, streamed_text: StreamedText, form: AcpexForm, note: Note
 ) -> tuple[list[Object], Object]:
-    """The blocks that are still to be said, and v1's result."""
+    """The blocks that still have to be sent, and v1's result."""
     result = drop_original(result)
     reason = as_text(result.get("stopReason"))
     stop_reason = NEAREST.get(reason, reason)
@@ -52,7 +53,7 @@ SPOKEN = {"end_turn": "done"}
 
 
 def write_end(result: Object, form: AcpexForm, note: Note) -> Object:
-    """A v1 result with its reason in the peer's words; content is the form's affair."""
+    """Write a v1 result with its reason in the peer's words; the form adds the content."""
     reason = as_text(result.get("stopReason"))
     peer_reason = as_text(_original_result(result, form).get("stopReason"))
     fields = drop_original(result)
@@ -81,5 +82,5 @@ def turn_error(result: Object, note: Note) -> Object | None:
 
 
 def was_failed(error: Json) -> bool:
-    """Whether an error was the end of a turn in the peer's own words."""
+    """Whether the peer means an error as the end of a turn."""
     return as_object(as_object(error).get("data")).get(BY_ERROR) == "error"

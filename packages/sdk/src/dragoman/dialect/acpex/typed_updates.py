@@ -1,5 +1,5 @@
-"""Updates as the schemas of ACPex write them, both ways: `type` says the kind, the members stand beside it,
-and `sessionUpdate`, which says the kind in v1, is an identifier of the update.
+"""Translates updates of the ACPex schemas, both ways: `type` names the kind, the fields are beside it, and
+`sessionUpdate`, which names the kind in v1, is an identifier of the update.
 
 Its types leave the items of lists open. Their examples are followed: content blocks without v1's wrapper in
 tool calls, plan entries with `id` and `description`, `running` for a call that runs.
@@ -43,7 +43,7 @@ STEP_STATUSES = {"pending", "in_progress", "completed"}
 
 
 def read_typed(kind: str, update: Object, form: AcpexForm, note: Note) -> Object | None:
-    """Everything but message chunks, in v1; None if what it needs is not there."""
+    """Read an update that is not a message chunk into v1; None if required fields are missing."""
     if kind in ("tool_call", "tool_call_update"):
         return _read_call(kind, update, form, note)
     if kind == "plan":
@@ -144,7 +144,7 @@ def _read_entry(fields: Object, note: Note) -> Object | None:
 
 
 def write_typed(kind: str, fields: Object, form: AcpexForm, note: Note) -> Object:
-    """The members of a v1 update in the manner of the schemas; chunks have their block said already."""
+    """Write the fields of a v1 update in the schemas' form; the block of a chunk is already written."""
     members = {name: value for name, value in fields.items() if value is not None}
     if kind in ("tool_call", "tool_call_update"):
         if members.get("status") == "in_progress":

@@ -1,4 +1,4 @@
-"""What a session reports, read from any form that a program written with ACPex uses, into v1.
+"""Reads session updates into v1, in any form that a program written with ACPex sends.
 
 There are three: `kind` with everything under `content`, which the overview teaches; `type` with the members
 beside it and an id under `sessionUpdate`, which the schemas write; and v1 itself. They are told apart by
@@ -27,7 +27,7 @@ CHUNKS = {
 
 
 def read_update(update: Object, form: AcpexForm, note: Note) -> list[Object]:
-    """In v1; none if there is nothing in it that v1 could say, several for a message of several blocks."""
+    """Read an update into v1: none if v1 can't express it, several for a message of several blocks."""
     update = drop_original(update)  # an original that the peer made up itself would be none of ours
     type_name = as_text(update.get("type"))
     if not type_name and type(update.get("sessionUpdate")) is str:
@@ -53,7 +53,7 @@ def read_update(update: Object, form: AcpexForm, note: Note) -> list[Object]:
 
 
 def read_one(update: Json, form: AcpexForm, note: Note) -> Object:
-    """For what is known to be one update; an empty object if it is not."""
+    """Read a single update; return an empty object if there is not exactly one."""
     read = read_update(as_object(update), form, note)
     return read[0] if len(read) == 1 else {}
 

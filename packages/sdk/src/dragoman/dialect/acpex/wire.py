@@ -1,6 +1,5 @@
-"""The form of the code: the schemas of ACPex write v1 for the most part. What is left of the dialect: updates
-with `type` and an id (`typed_updates`), `done` at the end of a turn, the agent's name in `_meta`, no
-`clientInfo`.
+"""The form that the ACPex code sends, which is mostly v1. The differences: updates with `type` and an id
+(`typed_updates`), `done` at the end of a turn, the agent's name in `_meta`, no `clientInfo`.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ class WireForm(AcpexForm):
         return write_end(result, self, note)
 
     def update(self, update: Object, note: Note) -> Object | None:
-        """Without an id, unless it is one that had one; the edge numbers the others."""
+        """Write an update without an id, unless it had one; the edge numbers the others."""
         first_form = original(
             update, self, partial(read_one, form=self, note=ignore_note), lambda raw: "type" not in raw
         )

@@ -56,7 +56,7 @@ OWN = "crow/own"
 
 
 class CrowAgent(Edge):
-    """Its questions become requests, the client's cancel becomes a request `cancel`."""
+    """Turns the agent's questions into requests, and the client's cancel into a request `cancel`."""
 
     name = NAME
 
@@ -273,7 +273,7 @@ class CrowAgent(Edge):
         return refusal(message.id, INTERNAL_ERROR, "Internal error: the agent's answer makes no sense")
 
     def peer_ended(self) -> list[Out]:
-        """What the client still waits for gets no other answer."""
+        """Answer the client's open requests: the agent no longer will."""
         reason = "Internal error: the agent is gone"
         waiting = [request_id for request_id, (method, _) in self._pending_requests.items() if method != OWN]
         for request_id in waiting:

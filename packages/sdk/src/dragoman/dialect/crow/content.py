@@ -65,7 +65,7 @@ def _read_block(update: Object, text: str) -> Object:
 
 
 def flat(block: Object) -> str | None:
-    """What a block says in plain text; None if it is no block."""
+    """The plain text of a block; None if the value is not a block."""
     kind = block.get("type")
     if kind == "text":
         text = block.get("text")

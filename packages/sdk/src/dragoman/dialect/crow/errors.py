@@ -44,7 +44,7 @@ class ParamError(Struct, frozen=True):
 
 
 def param_errors(fields: Object, kind: str) -> list[ParamError]:
-    """Everything in these params (in v1's words) that v1 does not take, in crow's words."""
+    """Everything in these v1 params that v1 does not accept, with crow's names."""
     errors: list[ParamError] = []
     for _ in range(len(_FILLERS) + 1):
         try:
@@ -92,7 +92,7 @@ def write_error(message: Message, note: Note) -> Message:
 
 
 def read_error(message: Message, note: Note) -> Message:
-    """An error of a crow agent, for a v1 client. What is none becomes one."""
+    """An error of a crow agent, for a v1 client. Any other value becomes an error too."""
     if not is_error(message.error):
         return _replace_error(message, note)
     error = as_object(message.error)

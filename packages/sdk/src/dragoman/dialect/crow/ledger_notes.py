@@ -1,5 +1,5 @@
-"""What the ledger may say about crow: each kind of loss or repair, in fixed words. The dialect's page in the
-documentation lists exactly these.
+"""The kinds of loss and repair that the ledger may record for crow, in fixed words. The dialect's page in
+the documentation lists exactly these.
 """
 
 from __future__ import annotations

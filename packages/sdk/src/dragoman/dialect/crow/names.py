@@ -56,12 +56,12 @@ def _rename_members(value: Json, names: dict[str, str], depth: int) -> Json:
 
 
 def either(fields: Object, snake: str, camel: str) -> Json:
-    """A member under the name that crow gives it, or under the other one."""
+    """A field by crow's name, or by v1's."""
     return fields[snake] if snake in fields else fields.get(camel)
 
 
 def fits(value: Json, kind: str) -> bool:
-    """Whether v1 takes the value as such a message, with nothing unknown in it."""
+    """Whether the value is a valid v1 message of this type, without unknown fields."""
     try:
         strict_reader(getattr(v1, kind))(msgspec.json.encode(value))
     except (ValueError, TypeError, RecursionError):  # all that msgspec says about what does not fit
@@ -70,7 +70,7 @@ def fits(value: Json, kind: str) -> bool:
 
 
 def readable(value: Json, kind: str) -> bool:
-    """Whether v1 takes the value as such a message, members that it does not know aside."""
+    """Whether the value is a valid v1 message of this type, apart from unknown fields."""
     if fits(value, kind):
         return True
     try:
@@ -81,12 +81,12 @@ def readable(value: Json, kind: str) -> bool:
 
 
 def with_original(fields: Object, original: Object) -> Object:
-    """`fields` with its original in `_meta`, unless that is nested so deep that nobody could read it."""
+    """`fields` with the original in `_meta`, unless the original is nested too deep to be read."""
     return keep(fields, NAME, original) if shallow(original) else fields
 
 
 def shallow(value: Json) -> bool:
-    """Whether it is nested so little that anybody can walk through it."""
+    """Whether a value is nested so little that it can be walked through safely."""
     level: list[Any] = [value]
     for _ in range(_DEPTH):
         level = [
@@ -101,5 +101,5 @@ def shallow(value: Json) -> bool:
 
 
 def without_nulls(fields: Object) -> Object:
-    """In v1, null means the same as absent wherever crow has no word for it."""
+    """Remove nulls, which mean "absent" in v1, wherever crow has no meaning for them."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Questions for permission and the answers to them, both ways.
+"""Translates permission requests and their answers, both ways.
 
 In crow a question is an update `permission_request`, and its document says no more about the answer than its
 name, `permission_response`. Our form of it:
@@ -31,7 +31,7 @@ _KINDS = {"approve": "allow_once", "allow": "allow_once", "reject": "reject_once
 
 
 def read_question(update: Object, session: str, note: Note) -> Object | None:
-    """The params of v1's question. None if it is none that could be asked."""
+    """The params of v1's permission request. None if no valid request can be made."""
     options = [_read_option(option) for option in as_list(update.get("permission_options"))]
     call_id = either(update, "tool_call_id", "toolCallId")
     known_options = [option for option in options if option is not None]
@@ -74,7 +74,7 @@ def read_input(arguments: Json, *, tool: Json = None) -> Json:
 
 
 def has_kinds(update: Object) -> bool:
-    """Whether it is only the kinds of its options that are in order."""
+    """Whether nothing is wrong except the kinds of the options."""
     options = as_list(update.get("permission_options"))
     return bool(options) and all(_read_option(option) is not None for option in options)
 
@@ -99,7 +99,7 @@ def _read_option(option: Json) -> Object | None:
 
 
 def write_question(params: Object, call_id: str, note: Note) -> Object | None:
-    """The update that asks v1's question in crow, about a tool call of this id. None if it is no question."""
+    """Write v1's permission request as crow's update, for a tool call of this id. None if it is not valid."""
     session = as_text(params.get("sessionId"))
     original = restore(params, NAME, lambda raw: read_question(as_object(raw), session, ignore_note) or {})
     if type(original) is dict:
@@ -163,13 +163,13 @@ def _arguments(raw: Json) -> str:
 
 
 def write_choice(session: str, call_id: str, option_id: str | None) -> Object:
-    """What a crow agent is told."""
+    """The answer to send to a crow agent."""
     which = {"outcome": "cancelled"} if option_id is None else {"option_id": option_id}
     return {"session_id": session, "tool_call_id": call_id, **which}
 
 
 def read_choice(params: Object) -> str | None:
-    """The option that a `permission_response` names; None if it names none, or says two things at once.
+    """The option that a `permission_response` names; None if it names none, or contradicts itself.
 
     Besides our form, v1's own outcome is understood: as an object, or its members side by side.
     """
@@ -186,7 +186,7 @@ def read_choice(params: Object) -> str | None:
 
 
 def reject_option(update: Object) -> str | None:
-    """The option of a question that nobody was asked which says no, by its id. None: there is no such one."""
+    """The id of the option that rejects, for a question that nobody was asked; None if there is none."""
     for option in as_list(update.get("permission_options")):
         fields = as_object(option)
         known_option = _read_option({"id": fields.get("id")})

@@ -1,4 +1,4 @@
-"""Questions that are open, on either side of crow.
+"""Tracks the unanswered requests on both sides of crow.
 
 A crow client names the tool call in its answer and nothing else, so each question that it is asked has an id
 of its own: an answer that comes twice, or late, fits no other question. A crow agent that asks twice about a
@@ -17,7 +17,7 @@ from dragoman.dialect.message import Id, Object
 
 
 class CrowQuestion(Struct, frozen=True, kw_only=True):
-    """What a v1 agent waits for."""
+    """An open permission request of a v1 agent."""
 
     request_id: Id
     session: str
@@ -28,14 +28,14 @@ QuestionFilter: TypeAlias = Callable[[CrowQuestion], bool]
 
 
 class OpenQuestions:
-    """What a crow client was asked."""
+    """The open questions to a crow client."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], CrowQuestion] = {}
         self._used: set[tuple[str, str]] = set()  # ids are never used again: an old answer must not fit
 
     def name(self, session: str, call_id: str) -> str:
-        """The id under which a question about this tool call is asked: its own, the first time."""
+        """The id for a question about this tool call: the call's own id, the first time."""
         name, times = call_id, 1
         while (session, name) in self._used:
             times += 1
@@ -53,7 +53,7 @@ class OpenQuestions:
         self._open.pop((session, name), None)
 
     def withdraw(self, request_id: Id) -> list[tuple[str, CrowQuestion]]:
-        """Those that were asked under this id of the agent's, by their names."""
+        """Withdraw the questions under this id of the agent, and return their names."""
         questions = [
             (name, open_question)
             for (_, name), open_question in self._open.items()
@@ -77,7 +77,7 @@ class OpenQuestions:
 
 
 class CrowPermission(Struct, frozen=True, kw_only=True):
-    """What a crow agent wants to be allowed, in v1."""
+    """A permission request of a crow agent, in v1."""
 
     session: str
     call_id: str
@@ -86,19 +86,19 @@ class CrowPermission(Struct, frozen=True, kw_only=True):
 
 
 class CrowPermissionQueue:
-    """Questions of a crow agent, one after the other for each tool call."""
+    """Permission requests of a crow agent, one after the other for each tool call."""
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, str], deque[CrowPermission]] = {}
 
     def enter(self, wish: CrowPermission) -> bool:
-        """Whether it is its turn at once."""
+        """Add a request; return whether it is its turn at once."""
         line = self._lines.setdefault((wish.session, wish.call_id), deque())
         line.append(wish)
         return len(line) == 1
 
     def leave(self, wish: CrowPermission) -> CrowPermission | None:
-        """The first of its line was answered; who is next?"""
+        """Remove an answered request; return the next in its queue."""
         line = self._lines[wish.session, wish.call_id]
         line.popleft()
         if line:
@@ -107,7 +107,7 @@ class CrowPermissionQueue:
         return None
 
     def give_up(self, session: str) -> list[CrowPermission]:
-        """All of a session that have not been asked yet."""
+        """Drop all requests of a session that have not been sent yet."""
         given_up: list[CrowPermission] = []
         for (whose, _), line in self._lines.items():
             while whose == session and len(line) > 1:

@@ -19,7 +19,7 @@ TITLE = "Tool call"
 
 
 def read_call(update: Object, note: Note) -> Object | None:
-    """A `tool_call_start` or `tool_call_update`; None if nobody could know which call it is about."""
+    """Read a `tool_call_start` or `tool_call_update`; None if it does not identify its call."""
     call_id = either(update, "tool_call_id", "toolCallId")
     if type(call_id) is not str:
         return None
@@ -40,7 +40,7 @@ def read_call(update: Object, note: Note) -> Object | None:
 
 
 def is_whole(update: Object, fields: Object) -> bool:
-    """Whether v1 holds all that crow said, and nothing that it did not say."""
+    """Whether the v1 message holds everything that crow sent, and nothing else."""
     starts = update["@type"] == START
     if update.keys() != SHOWN if starts else not update.keys() <= SHOWN:
         return False
@@ -63,7 +63,7 @@ def _read_values(update: Object, starts: bool, note: Note) -> Object:
 
 
 def read_rest(update: Object, note: Note) -> Object:
-    """What travels beside the members that crow shows, as far as v1 understands it."""
+    """Read the fields that crow's own do not cover, as far as v1 understands them."""
     fields: Object = {}
     content = update.get("content")
     if type(content) is str:

@@ -1,4 +1,4 @@
-"""How turns end, both ways.
+"""Translates the end of turns, both ways.
 
 Crow ends a turn that failed with a stop reason, v1 with an error. Errors about the request itself are errors
 in both: the turn they belong to never began.

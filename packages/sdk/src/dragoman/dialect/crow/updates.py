@@ -47,7 +47,9 @@ back.
 
 
 def read_update(update: Object, note: Note) -> Object | None:
-    """In v1, with the original beside it if v1 cannot hold all of it. None if it makes no sense."""
+    """Read an update into v1, with the original beside it if v1 can't hold all of it. None if it is
+    invalid.
+    """
     kind = update.get("@type")
     if type(kind) is not str:
         note(UPDATE_ODD)
@@ -114,7 +116,7 @@ def _read_other(update: Object, kind: str) -> Object | None:
 
 
 def write_update(update: Object, note: Note) -> Object | None:
-    """In crow's words."""
+    """Write an update in crow's form."""
     kind = update.get("sessionUpdate")
     content = update.get("content")
     # Plain text, as nearly everything is.

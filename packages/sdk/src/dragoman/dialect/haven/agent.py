@@ -15,7 +15,7 @@ from dragoman.dialect.message import Message, Object, answer, as_object, as_text
 
 
 class HavenAgent(Edge):
-    """Is asked as the reference shows it; what it says of its tools and blocks is read as v1."""
+    """Sends the agent the reference's form, and reads its tools and blocks as v1."""
 
     name = NAME
     # Tool calls, and the blocks that may need a change.
@@ -71,7 +71,9 @@ class HavenAgent(Edge):
         return message
 
     def is_history(self, session: str) -> bool:
-        """Whether what the agent says of this session is its past: it is loaded, and no turn runs in it."""
+        """Whether an update of this session belongs to its history: it is being loaded, and no turn runs
+        in it.
+        """
         open_requests = [request for _, request in self._requests.items()]
         return ("session/load", session) in open_requests and ("session/prompt", session) not in open_requests
 

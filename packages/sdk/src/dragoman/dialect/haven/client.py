@@ -36,7 +36,7 @@ _CHUNKS = rb"(?:user_message|agent_message|agent_thought)_chunk"
 
 
 class HavenClient(Edge):
-    """Asks as the reference shows it, hears what the reference lists; only its own choice is its consent."""
+    """Sends the client the reference's form; only the client's own choice counts as consent."""
 
     name = NAME
     SIGNS_FROM_PEER: ClassVar[Signs] = {"session/cancel": NO_SIGN}

@@ -1,4 +1,4 @@
-"""Blocks of content: an embedded resource has another type here, and some members are left open.
+"""Translates content blocks: an embedded resource has another type in haven, and some fields are open.
 
 The reference prints neither the members of an embedded resource nor those of a link beside its address. Both
 the nested form of v1 and a flat one are read; a link may lack its name. Whatever is not of its kind at all

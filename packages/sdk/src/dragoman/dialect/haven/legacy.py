@@ -30,7 +30,7 @@ from dragoman.dialect.permission import NOTICE, answer_unasked, decide, question
 
 
 class LegacyClient(HavenClient):
-    """Is told of permissions, never asked: the policy answers, or somebody else."""
+    """A client that gets notices of permissions but no requests: the policy or another party answers."""
 
     name = LEGACY
     asks_permission = False

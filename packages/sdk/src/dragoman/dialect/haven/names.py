@@ -1,4 +1,4 @@
-"""The words of the dialect that are not v1's, and everything that its edges put into the ledger."""
+"""The words of haven that v1 does not have, and every note that its edges may write into the ledger."""
 
 from __future__ import annotations
 

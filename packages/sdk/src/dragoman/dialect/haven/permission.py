@@ -1,4 +1,4 @@
-"""Consent: what counts as an answer to a permission request.
+"""Decides which messages count as the answer to a permission request.
 
 Only a choice among the options that were offered, in the one form that both the reference and v1 give it, is
 consent. Everything else is none.
@@ -16,7 +16,7 @@ from dragoman.dialect.permission import CANCELLED, answer_unchosen, is_choice, o
 
 
 class HavenQuestions:
-    """The open requests of one side: for permissions with what may be chosen, for others with nothing."""
+    """The open requests of one side: permission requests with their options, others without."""
 
     def __init__(self) -> None:
         self._open: PendingRequests[frozenset[str] | None] = PendingRequests()
@@ -28,8 +28,8 @@ class HavenQuestions:
             self._open.owe(request.id, frozenset(option_kinds(as_object(request.params))))
 
     def hear(self, message: Message, edge: Edge) -> Message | None:
-        """The answer as it may go on; None if nobody asked. A complaint about no request in particular has
-        no id and goes on.
+        """The answer as it may be passed on; None if there is no such request. An error without an id
+        passes.
         """
         if self._requests.settle(message.id) is None and message.id is not None:
             edge.note_loss(*UNASKED)
@@ -42,12 +42,12 @@ class HavenQuestions:
         return answer_unchosen(message.id, edge)
 
     def forget(self, request_id: Id) -> None:
-        """Nobody waits for its answer any more."""
+        """Drop a request: its answer is no longer needed."""
         self._requests.settle(request_id)
         self._open.settle(request_id)
 
     def cancel_all(self) -> list[Message]:
-        """What to say to those who still wait for a permission, when nobody is left to give it."""
+        """Answers for all open permission requests, when nobody is left to decide them."""
         waiting = [request_id for request_id, _ in self._open.items()]
         for request_id in waiting:
             self._open.settle(request_id)

@@ -1,4 +1,4 @@
-"""Tool calls: `id` and `name` here, an id and a title in v1; four kinds here, ten there.
+"""Translates tool calls: haven has `id`, `name` and four kinds; v1 has an id, a title and ten kinds.
 
 `file` says less than any kind of v1. It is read as an edit as soon as a diff shows it; before that nobody can
 tell whether it reads or writes, so it is `other`, which people are asked about. What was said stands in
@@ -23,13 +23,13 @@ MANY = 4096
 
 
 class HavenToolCalls:
-    """What was said of each call before: an update says only what is new."""
+    """The earlier updates of each call: a new update holds only changes."""
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str], Object] = {}
 
     def of(self, session: str, call: Json) -> Object:
-        """What is known; empty if nothing is."""
+        """Everything known about a call; empty if nothing is."""
         return self._calls.get((session, as_text(call)), {})
 
     def note(self, session: str, call: Json, fields: Object) -> None:
@@ -42,8 +42,8 @@ class HavenToolCalls:
 def read_call(
     call: Object, session: str, calls: HavenToolCalls, edge: Edge, *, whole: bool = False
 ) -> Object:
-    """A tool call, an update of one, or the one that a permission is about, in v1. `whole` if it must say all
-    that v1 demands of a new call.
+    """Read a tool call, an update, or the call of a permission request into v1. `whole` requires every
+    field that v1 demands of a new call.
     """
     facts = calls.of(session, call.get("id", call.get("toolCallId")))
     fields = rename_members(call, {"id": "toolCallId"})

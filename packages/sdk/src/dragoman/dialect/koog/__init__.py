@@ -1,4 +1,4 @@
-"""The dialect of a guide for review agents in JetBrains IDEs: v1 but for four things.
+"""The dialect of a guide for review agents in JetBrains IDEs: v1 except for four differences.
 
 The agent names itself in `serverInfo`, lists its tools under `capabilities.tools`, says whole messages in an
 update `"message"` with a role and a list of blocks, and may repeat what it said in its final answer. Its

@@ -46,7 +46,7 @@ _ALL: Signs = {}
 
 
 class KoogAgent(Edge):
-    """Reads what the guide teaches agents to write, and the two wrong forms that it warns of."""
+    """Reads the form that the guide teaches to agents, and the two wrong forms that it warns of."""
 
     name = NAME
     SIGNS_FROM_INSIDE: ClassVar[Signs] = {"session/cancel": NO_SIGN}
@@ -61,7 +61,7 @@ class KoogAgent(Edge):
 
     @property
     def signs_from_peer(self) -> Signs:
-        """While a turn runs everything is looked at: its answer may repeat what was streamed, or not."""
+        """Reads everything while a turn runs: the turn's answer may repeat the streamed text, or not."""
         return _ALL if self._streamed_turns else _SIGNS
 
     def from_inside(self, message: Message) -> list[Out]:

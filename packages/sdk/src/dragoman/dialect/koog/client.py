@@ -1,5 +1,5 @@
-"""A koog client in front of a v1 agent: the guide's client speaks v1, and looks for `serverInfo` and for tool
-calls that say everything.
+"""A koog client in front of a v1 agent: the guide's client speaks v1, but expects `serverInfo` and
+complete tool calls.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class KoogClient(Edge):
 
     @property
     def signs_from_inside(self) -> Signs:
-        """Nothing overtakes the parts of a message that are held."""
+        """Reads everything while parts of a message are held: nothing may overtake them."""
         return _ALL if self._gathering.parts else _SIGNS
 
     def from_peer(self, message: Message) -> list[Out]:
@@ -94,7 +94,7 @@ def _write_introduction(result: Object) -> Object:
 
 
 def server_words(result: Object) -> Object:
-    """The words of the guide in the answer to `initialize`, of an agent that introduced itself in v1."""
+    """The guide's fields in the answer to `initialize`, for an agent that introduced itself in v1."""
     info = as_object(result.get("agentInfo"))
     server = {"name": info.get("name", "unknown"), "version": info.get("version", "unknown")}
     return {"capabilities": {"tools": _tools(result)}, "serverInfo": server}

@@ -1,4 +1,4 @@
-"""Whole messages: an update with a role and a list of blocks here, a chunk for each block in v1.
+"""Translates whole messages: koog sends a role and a list of blocks, v1 sends a chunk for each block.
 
 Each chunk says in `_meta` which part of which message it is, so that a message can be said whole again. It is
 made of the chunks as they arrive, not of a copy: whoever changed one in between is believed.
@@ -20,7 +20,7 @@ IN_ANSWER = "inAnswer"
 
 
 def split(update: Object, params: Object, message_id: str, edge: Edge) -> list[Message]:
-    """The chunks of a whole message. `params` is what stood around it."""
+    """The chunks of a whole message. `params` are the fields around it."""
     role = as_text(update.get("role", "assistant"))
     if role not in _KINDS:
         edge.note_repair(*ROLE)
@@ -55,13 +55,13 @@ def _blocks(content: Json, edge: Edge) -> list[Object]:
 
 
 class MessageParts:
-    """The parts of one message that have come, in order, without anything in between."""
+    """The parts of one message so far, in order and adjacent."""
 
     def __init__(self) -> None:
         self.parts: list[Message] = []
 
     def take(self, message: Message) -> list[Message]:
-        """What can be said now. A part is held until its message is whole or something else comes."""
+        """The updates to send now. A part is held until its message is complete or another update comes."""
         part = _part_of(message)
         messages: list[Message] = []
         if self.parts and not self._continues(message, part):
@@ -89,7 +89,7 @@ class MessageParts:
 
 
 def is_in_answer(message: Message) -> bool:
-    """Whether it is a part of a message that the answer says."""
+    """Whether a part belongs to a message that the answer repeats."""
     part = _part_of(message)
     return part is not None and part["message"].get(IN_ANSWER) is True
 
@@ -111,7 +111,7 @@ def _part_of(message: Message) -> Object | None:
 
 
 def bare(message: Message) -> Message:
-    """The same without what it was made of."""
+    """The same without the original that it was made of."""
     update = update_of(message)
     if message.method != UPDATE or drop_original(update) is update:
         return message

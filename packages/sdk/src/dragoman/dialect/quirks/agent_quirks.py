@@ -1,4 +1,4 @@
-"""Known deviations of real agents from v1, repaired where they come from: one class each."""
+"""Known deviations of real agents from v1, with one class that repairs each."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ LONGEST_REASON = 2000
 
 
 class AnnouncedTwice(Quirk):
-    """The older claude-code-acp announces a tool call twice: when it begins to write it, and when it is
-    whole.
+    """The older claude-code-acp announces a tool call twice: when it begins to write the call, and when the
+    call is complete.
 
     The second time it says more, so it is news about the call, not another call.
 
@@ -144,7 +144,7 @@ class DraftSubagents(Quirk):
 
 
 class FailedTurn(Quirk):
-    """codex-acp ends a turn that failed, such as for a limit of its model, with `end_turn`.
+    """codex-acp reports a failed turn, for example at a limit of its model, as `end_turn`.
 
     That it failed stands in `_meta` of an update, as `systemError`; why is the text that follows.
 
@@ -207,7 +207,7 @@ class FailedTurn(Quirk):
 
 
 class LineZero(Quirk):
-    """The older claude-code-acp gives line 0 where it means no line.
+    """The older claude-code-acp sends line 0 when it means no line.
 
     Lines are counted from 1: an editor that follows along would jump to the line before the first.
 
@@ -246,7 +246,7 @@ _SAYS_MISSING = re.compile(r"(?i)not found|no such file|does not exist|ENOENT")
 
 
 class MissingFile(Quirk):
-    """gemini-cli reads a file before it creates it, and gives up when it hears that there is none.
+    """gemini-cli reads a file before it creates it, and gives up when the file does not exist.
 
     Any error makes its write fail; an empty file is what it can go on with.
 

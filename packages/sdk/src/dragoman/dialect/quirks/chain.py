@@ -1,4 +1,4 @@
-"""Several quirks of one peer as one edge: what one gives out is taken by the next."""
+"""Joins several quirks of one peer into one edge: each quirk reads the output of the one before."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dragoman.dialect.message import Message
 
 
 class QuirkChain(Edge):
-    """The first stands nearest to the peer. Quirks ask nothing of a host."""
+    """Quirks in order, the first next to the peer. Quirks send nothing to the host."""
 
     name = "quirks"
 
@@ -79,6 +79,6 @@ class _Any:
 
 
 def join_signs(all_signs: Sequence[Signs]) -> Signs:
-    """What none of several edges wants to see."""
+    """The signs of methods that none of several edges has to read."""
     methods = set.intersection(*(set(signs) for signs in all_signs))
     return {method: _Any([signs[method] for signs in all_signs]) for method in methods}

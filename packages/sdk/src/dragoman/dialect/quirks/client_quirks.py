@@ -1,4 +1,4 @@
-"""Known deviations of real clients from v1, repaired where they come from: one class each."""
+"""Known deviations of real clients from v1, with one class that repairs each."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ _MEMBERS = {"rawInput": "input", "rawOutput": "output"}
 
 
 class RawText(Quirk):
-    """Toad takes only objects as `rawInput` and `rawOutput` of a tool call, and refuses updates that hold a
-    text.
+    """Toad accepts only objects as `rawInput` and `rawOutput` of a tool call, and refuses updates with a text
+    there.
 
     v1 leaves both open: most agents send what their tool took and gave, which is often a text.
 
@@ -105,7 +105,7 @@ class RawText(Quirk):
 
 
 class SessionInfo(Quirk):
-    """Toad refuses `session_info_update` with -32602, although nobody waits for an answer to it.
+    """Toad refuses `session_info_update` with -32602, although it is a notification.
 
     It shows no titles of sessions, so it misses nothing.
 

@@ -1,4 +1,4 @@
-"""The edge nearest to a peer: it hears who the peer says it is, and becomes the quirks of that one.
+"""The edge next to a peer: reads the peer's name, and applies the quirks that are known for it.
 
 A quirk is a known deviation of real agents or clients from v1, one class each in `agent_quirks` and
 `client_quirks`. `QUIRKS` lists all of them; docs/dialects/quirks.md says what each of them does, and which
@@ -34,7 +34,9 @@ from dragoman.dialect.quirks.quirk import Quirk
 
 
 class Quirks(Edge):
-    """Passes everything until the peer has introduced itself. One without quirks costs nothing after that."""
+    """Passes everything until the peer has introduced itself. For a peer without quirks it is free after
+    that.
+    """
 
     name = "quirks"
     # Nobody introduces himself with an update.

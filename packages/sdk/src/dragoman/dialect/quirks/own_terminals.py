@@ -1,4 +1,4 @@
-"""Commands that an agent runs itself, and whose output it sends beside the protocol."""
+"""Commands that an agent runs itself, and whose output it sends outside the protocol."""
 
 from __future__ import annotations
 

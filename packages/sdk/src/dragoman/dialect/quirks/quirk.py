@@ -1,4 +1,4 @@
-"""A quirk: one known deviation of one real agent or client, repaired at the edge nearest to it.
+"""A quirk: repairs one known deviation of one real agent or client, at the edge next to it.
 
 A quirk is an edge that speaks v1 on both sides. It is switched on by the name under which its peer introduces
 itself, and by nothing else: what one program does wrong may be what another one means.
@@ -17,7 +17,7 @@ from dragoman.dialect.names import Position
 
 
 class Quirk(Edge):
-    """Remembers what was asked, because nearly all quirks are about answers."""
+    """Base of quirks. Remembers open requests, because nearly all quirks are about answers."""
 
     name = "quirks"
     title: ClassVar[str]
@@ -71,14 +71,14 @@ class Quirk(Edge):
         return [("inside", message)]
 
     def on_peer_notification(self, message: Message) -> Message | None:
-        """None: it says nothing that is left to say. It gets the updates that `SIGNS_FROM_PEER` names."""
+        """Change a notification of the peer; None drops it. Called for the updates in `SIGNS_FROM_PEER`."""
         return message
 
     def on_inside_request(self, message: Message) -> Message:
         return message
 
     def on_inside_notification(self, message: Message) -> Message | None:
-        """None: the peer is better not told."""
+        """Change a notification to the peer; None drops it."""
         return message
 
     def on_peer_answer(self, incoming: Message, message: Message) -> Message:
@@ -99,7 +99,7 @@ def session_of(message: Message) -> str:
 
 
 def error_text(error: Object) -> str:
-    """What an error says to people, wherever it says it."""
+    """The text of an error for people, wherever the error has it."""
     data = error.get("data")
     details = as_object(data).get("details") or as_object(data).get("error") or data
     return " ".join(text for text in (error.get("message"), details) if type(text) is str)

@@ -1,4 +1,4 @@
-"""What a v1 client can ask of a threads agent in whichever direction its methods go: an introduction, and
+"""The parts of a threads agent that are the same in both directions of its methods: the handshake, and
 turns that are prompted, cancelled and answered once.
 """
 
@@ -26,7 +26,7 @@ class TurningEdge(ReadsForPeer):
         self._turns: dict[str, ThreadPrompts] = {}
 
     def begin(self, thread_id: str, prompt: ThreadPrompt) -> list[Out]:
-        """Tell the agent what the user said."""
+        """Send the user's prompt to the agent."""
         raise NotImplementedError
 
     # The introduction.
@@ -49,7 +49,7 @@ class TurningEdge(ReadsForPeer):
         return [self.tell_inside(message.id, result)]
 
     def folders_in(self, params: Object) -> Object | None:
-        """The folders of a session that is made or loaded; None if there is no `cwd`."""
+        """The folders in a request to create or load a session; None if it has no `cwd`."""
         cwd = as_text(params.get("cwd"))
         if not cwd:
             return None
@@ -81,7 +81,7 @@ class TurningEdge(ReadsForPeer):
         return self.go_on(thread_id)
 
     def go_on(self, thread_id: str) -> list[Out]:
-        """The next turn, if the one before is over."""
+        """Start the next turn, if the one before is over."""
         turns = self.turns_of(thread_id)
         prompt = turns.next()
         if prompt is not None:
@@ -91,7 +91,7 @@ class TurningEdge(ReadsForPeer):
         return []
 
     def end_turn(self, thread_id: str, error: object = UNSET) -> list[Out]:
-        """The agent is done with what it was sent last."""
+        """Note that the agent has finished the last prompt."""
         prompt = self.turns_of(thread_id).end()
         outs: list[Out] = []
         if prompt is not None and error is not UNSET:
@@ -101,7 +101,7 @@ class TurningEdge(ReadsForPeer):
         return outs + self.go_on(thread_id)
 
     def peer_ended(self) -> list[Out]:
-        """Turns that still wait for the agent's word will not get it."""
+        """End the open turns: the agent will not answer them."""
         outs = super().peer_ended()
         open_turns = [prompt for turns in self._turns.values() for prompt in turns.cancel()]
         self._turns.clear()

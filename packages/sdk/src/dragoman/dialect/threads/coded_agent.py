@@ -23,7 +23,7 @@ from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
 
 class CodedAgent(TurningEdge):
-    """What the client asks, what the agent says."""
+    """Translates the client's requests and the agent's messages."""
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
@@ -154,6 +154,8 @@ class CodedAgent(TurningEdge):
         return [("inside", chunk_update(thread_id, "assistant", text)), self.tell_peer(message.id, None)]
 
     def folders_of(self, thread_id: str) -> Object | None:
-        """An agent may read before it has told the id of the thread that it makes, if only one is made."""
+        """The folders for a read. An agent may read before it has sent the id of a new thread, if only one
+        is being created.
+        """
         early = self._creating[0] if len(self._creating) == 1 else None
         return self._folders.get(thread_id, early)

@@ -28,7 +28,7 @@ OF_A_THREAD = ("openThread", "getThreadEntries", "sendMessage")
 
 
 class CodedClient(OpeningEdge, ReadsAtPeer):
-    """What the client asks, what the agent says."""
+    """Translates the client's requests and the agent's messages."""
 
     client_capabilities: ClassVar[Object] = {
         "fs": {"readTextFile": True, "writeTextFile": False},
@@ -156,7 +156,7 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
             thread.entries.read(as_text(params.get("path")), as_text(fields.get("content")))
 
     def peer_ended(self) -> list[Out]:
-        """The end of its words is the only cancel that the client has."""
+        """Cancel its turns: the end of its connection is the client's only way to cancel."""
         cancels: list[Out] = [
             ("inside", notification("session/cancel", {"sessionId": thread.id}))
             for thread in self.threads.values()

@@ -1,4 +1,4 @@
-"""Chunks and messages of this dialect, content blocks and updates of v1. Both directions stand together.
+"""Translates chunks and messages of this dialect to v1's content blocks and updates, and back.
 
 {"type": "text", "chunk": "…"}    ↔    {"type": "text", "text": "…"}
 """
@@ -27,7 +27,7 @@ def block(text: str) -> Object:
 
 
 def text_of_chunk(value: Json) -> str | None:
-    """None for what is no chunk of text."""
+    """The text of a chunk; None if it is not a text chunk."""
     fields = as_object(value)
     text = fields.get("chunk")
     return text if fields.get("type") == "text" and type(text) is str else None
@@ -40,8 +40,8 @@ def text_of_block(value: Json) -> str | None:
 
 
 def blocks_of(message: Json) -> list[Object] | None:
-    """What a user's message asks; None if it says something that the dialect does not define, because half
-    a question is another question.
+    """The blocks of a user's message; None if a part is not defined in the dialect, because half a prompt
+    is another prompt.
     """
     chunks = as_object(message).get("chunks")
     if type(chunks) is not list:
@@ -51,7 +51,7 @@ def blocks_of(message: Json) -> list[Object] | None:
 
 
 def chunks_of(prompt: Json, note: Note) -> list[Object]:
-    """A prompt as chunks. Text and links are what every agent has to understand; the rest was not offered."""
+    """A prompt as chunks. Every agent must understand text and links; other content was not offered."""
     chunks = []
     for block in as_list(prompt):
         text = text_of_block(block)

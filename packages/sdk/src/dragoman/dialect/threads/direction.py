@@ -1,4 +1,5 @@
-"""A threads peer of which nobody knows the direction: that of the dialect's code, or that of its document.
+"""Finds out the direction of a threads peer's methods: the one in the dialect's code or the one in its
+document.
 
 Both kinds of agent refuse a v1 `initialize` in the same way. So the agent is asked as the code has it. If it
 does not know the first question, or asks one itself that only an agent as written asks, it is an agent as
@@ -25,7 +26,7 @@ from dragoman.wire.codes import METHOD_NOT_FOUND
 
 
 class ProbingClient(Edge):
-    """Becomes one of the two edges with the client's first request, for good."""
+    """Becomes one of the two edges at the client's first request, for good."""
 
     name = NAME
     asks_permission = False

@@ -1,4 +1,4 @@
-"""The entries of a thread, gathered from the updates of a session: messages, and files that were read.
+"""Builds a thread's entries from a session's updates: messages, and files that were read.
 
 What is kept has a bound; the oldest entries go first. A chunk that was said stays a chunk. Chunks belong to
 one message while their role and their message id stay the same and nothing else was entered in between.
@@ -40,7 +40,7 @@ class _Entry:
 
 
 class Entries:
-    """Of one thread."""
+    """The entries of one thread."""
 
     def __init__(self, note: Note, *, most_bytes: int = MOST_BYTES) -> None:
         self._note = note
@@ -65,14 +65,14 @@ class Entries:
             self._grow(text)
 
     def read(self, path: str, text: str) -> None:
-        """The agent was given a file, or a part of one. A tool call that tells of it adds nothing."""
+        """Add a file, or part of one, that the agent has read. A tool call about it adds nothing."""
         self._enter_read(path, text)
         self._read[path] = None
         if len(self._read) > MOST_READ:
             del self._read[next(iter(self._read))]
 
     def update(self, update: Object) -> None:
-        """An update of v1, if it is one that entries are made of."""
+        """Add a v1 update, if it is of a kind that entries are made of."""
         kind = as_text(update.get("sessionUpdate"))
         if kind in ROLE_OF_UPDATE:
             self._say(ROLE_OF_UPDATE[kind], update)

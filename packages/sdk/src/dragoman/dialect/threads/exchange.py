@@ -1,4 +1,4 @@
-"""What all edges of this dialect share: its envelope, its ids, and who waits for which answer.
+"""Code that all edges of this dialect share: its envelope, its ids, and the open requests.
 
 On this wire a message has no `jsonrpc`, ids are integers, `params` is always there and may be null, an error
 is a code and a message. There are no notifications. Whatever an edge asks, of either side, it asks under an
@@ -32,7 +32,7 @@ Then: TypeAlias = Callable[[Message], list[Out]]
 
 
 class ThreadsEdge(Edge, ABC):
-    """Sorts what comes in; a subclass says what to do with requests and notifications."""
+    """Sorts incoming messages; a subclass handles requests and notifications."""
 
     name = NAME
 
@@ -49,15 +49,15 @@ class ThreadsEdge(Edge, ABC):
 
     @abstractmethod
     def on_peer_request(self, message: Message) -> list[Out]:
-        """The peer asks something."""
+        """Handle a request of the peer."""
 
     @abstractmethod
     def on_inside_request(self, message: Message) -> list[Out]:
-        """v1 asks something."""
+        """Handle a v1 request."""
 
     @abstractmethod
     def on_inside_notification(self, message: Message) -> list[Out]:
-        """v1 tells something."""
+        """Handle a v1 notification."""
 
     # What comes in.
 
@@ -92,7 +92,7 @@ class ThreadsEdge(Edge, ABC):
         return [] if then is None else then(message)
 
     def peer_ended(self) -> list[Out]:
-        """Whoever waits for the peer is told that it is gone; one answer may set off the next question."""
+        """Fail all requests to the peer, because it is gone; one answer may cause the next request."""
         outs: list[Out] = []
         while len(self.of_peer):
             for request_id, then in self.of_peer.items():
@@ -102,11 +102,13 @@ class ThreadsEdge(Edge, ABC):
 
     @property
     def last_id(self) -> int:
-        """Of the questions that the peer was asked."""
+        """The id of the last request to the peer."""
         return self._last_number
 
     def begin_ids_after(self, last: int) -> None:
-        """Ids up to this one were used by somebody else: late answers to them are answers to nothing here."""
+        """Skip ids up to this one, which another edge has used, so that late answers to them match
+        nothing.
+        """
         self._last_number = self._given_before = last
 
     def _was_given(self, request_id: Id | UnsetType) -> bool:
@@ -118,7 +120,7 @@ class ThreadsEdge(Edge, ABC):
     # What goes out.
 
     def ask_peer(self, method: str, params: Object | None, then: Then | None) -> Out:
-        """Without a `then` the answer is of no interest: such a question leaves no trace here."""
+        """Send the peer a request. Without `then` its answer is ignored, and nothing is remembered."""
         self._last_number += 1
         if then is not None:
             self.of_peer.owe(self._last_number, then)
@@ -182,7 +184,7 @@ class ThreadsEdge(Edge, ABC):
         return self.refuse_inside(request_id, INTERNAL_ERROR, why, {CODE: code})
 
     def now(self) -> str:
-        """The time, if whoever runs this edge gave it a clock."""
+        """The time, if the host of this edge has given it a clock."""
         return "" if self.settings.clock is None else self.settings.clock()
 
 

@@ -1,4 +1,4 @@
-"""Reading files, whoever asks: an agent that speaks v1 at a threads client, or a threads agent in v1.
+"""Translates file reads, from a v1 agent to a threads client and from a threads agent to a v1 client.
 
 For a threads agent the v1 client is asked if it has said that it lends such things; otherwise the host is,
 which reads below the folders of the session and nowhere else.
@@ -32,7 +32,7 @@ CHANGED = 409
 
 
 class ReadsAtPeer(ThreadsEdge):
-    """v1 asks, the peer reads."""
+    """Reads files for v1 at the peer."""
 
     def read_at_peer(self, message: Message) -> list[Out]:
         method = str(message.method)
@@ -59,14 +59,14 @@ class ReadsAtPeer(ThreadsEdge):
 
 
 class ReadsForPeer(ThreadsEdge):
-    """The peer asks; v1 or the host reads."""
+    """Reads files for the peer, by v1 or by the host."""
 
     lent_by_client: frozenset[str] = frozenset()
     """The methods of v1 that the client has offered."""
 
     @abstractmethod
     def folders_of(self, thread_id: str) -> Object | None:
-        """`cwd` and `additionalDirectories` of a thread; None for one that is not known here."""
+        """`cwd` and `additionalDirectories` of a thread; None for an unknown thread."""
 
     def read_for_peer(self, message: Message) -> list[Out]:
         method = IN_V1[str(message.method)]
@@ -124,7 +124,7 @@ class ReadsForPeer(ThreadsEdge):
 
 
 def lent_by(client: Object) -> frozenset[str]:
-    """What a v1 client has offered in its capabilities."""
+    """The file capabilities of a v1 client."""
     extensions = as_object(as_object(client.get("_meta")).get("dragoman")).get("extensions")
     methods = {as_text(name) for name in extensions} if type(extensions) is list else set()
     if as_object(client.get("fs")).get("readTextFile") is True:

@@ -1,4 +1,4 @@
-"""What an agent reads: text, bytes, whether something is there, what matches. Both directions together.
+"""Translates an agent's file requests both ways: text, bytes, whether a file exists, and which files match.
 
     readTextFile     ↔  fs/read_text_file          its lines count from 0 here, from 1 in v1
     readBinaryFile   ↔  _dragoman/fs/read_range
@@ -41,14 +41,14 @@ EXTENSIONS = tuple(sorted(method for method in IN_THREADS if method.startswith("
 
 
 def wrong_params(thread: str, method: str) -> str:
-    """Why such a request is refused. `thread` is what its sender calls the thread."""
+    """The reason to refuse such a request. `thread` is the thread's id as its sender knows it."""
     subject = "pattern" if method == "_dragoman/fs/glob" else "path"
     parts = "; its offset and limit are whole numbers from 0" if IN_THREADS[method] in WINDOWS else ""
     return f"Invalid params: {thread} and {subject} are strings{parts}"
 
 
 def asked_in_v1(name: str, params: Json) -> Object | None:
-    """What a threads agent wants, as params of v1."""
+    """A threads agent's request, as params of v1."""
     fields = as_object(params)
     v1_params: Object = {"sessionId": fields.get("threadId")}
     subject = "pattern" if name == "globSearch" else "path"
@@ -66,7 +66,7 @@ def asked_in_v1(name: str, params: Json) -> Object | None:
 
 
 def asked_in_threads(method: str, params: Json, note: Note) -> Object | None:
-    """What a v1 agent wants, as params of this dialect."""
+    """A v1 agent's request, as params of this dialect."""
     fields = as_object(params)
     threads_params: Object = {"threadId": fields.get("sessionId")}
     subject = "pattern" if method == "_dragoman/fs/glob" else "path"
@@ -86,7 +86,7 @@ def asked_in_threads(method: str, params: Json, note: Note) -> Object | None:
 
 
 def told_in_v1(method: str, params: Json, result: Json, note: Note) -> Object | None:
-    """What a threads client answered, for the v1 agent that asked."""
+    """A threads client's answer, for the v1 agent that sent the request."""
     request, fields = as_object(params), as_object(result)
     if method == "_dragoman/fs/stat":
         stat = {"exists": fields.get("exists"), "isDirectory": fields.get("isDirectory")}
@@ -124,12 +124,12 @@ def _range_in_v1(fields: Object, content: str, version: Json, note: Note) -> Obj
 
 
 def is_excerpt(params: Object) -> bool:
-    """Whether a read of v1 asks for a part of its file."""
+    """Whether a v1 read is for a part of its file."""
     return params.get("line") not in (None, 0, 1) or params.get("limit") is not None
 
 
 def needs_whole_text(name: str, params: Object, result: Json) -> bool:
-    """Whether the version cannot be told from this answer: it holds a part of the file, and no version."""
+    """Whether this answer does not determine the version: it holds a part of the file, and no version."""
     members = as_object(result)
     return (
         name == "readTextFile"
@@ -140,8 +140,8 @@ def needs_whole_text(name: str, params: Object, result: Json) -> bool:
 
 
 def told_in_threads(name: str, result: Json, note: Note, *, whole: str | None = None) -> Object | None:
-    """What v1 answered, for the threads agent that asked. `whole` is the text of the whole file, where the
-    answer holds a part of it without a version.
+    """v1's answer, for the threads agent that sent the request. `whole` is the text of the whole file, if
+    the answer holds only a part of it and no version.
     """
     fields = as_object(result)
     if name == "stat":

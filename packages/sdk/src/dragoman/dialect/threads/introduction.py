@@ -1,4 +1,4 @@
-"""A client that never introduces itself: the edge initializes the agent for it, before anything else.
+"""Initializes the agent first, in the name of a client that never sends `initialize`.
 
 What the client asks meanwhile is held, within bounds, and goes on in its order. If the agent cannot be
 initialized, everything that was held is answered with why, and the next request tries again.
@@ -26,7 +26,7 @@ BUSY = "too much is waiting already"
 
 
 class IntroducingEdge(ThreadsEdge):
-    """In front of a v1 agent. `client_capabilities` is what the client can be asked for."""
+    """The edge in front of a v1 agent. `client_capabilities` are announced for the client."""
 
     client_capabilities: ClassVar[Object] = {}
     asks_permission = False
@@ -40,7 +40,7 @@ class IntroducingEdge(ThreadsEdge):
 
     @abstractmethod
     def asked_when_ready(self, message: Message) -> list[Out]:
-        """The client asks something, and the agent is initialized."""
+        """Handle a client's request once the agent is initialized."""
 
     def when_ready(self, message: Message) -> list[Out]:
         if self.capabilities is not None:
@@ -74,18 +74,18 @@ class IntroducingEdge(ThreadsEdge):
         return [out for message in messages for out in self.asked_when_ready(message)]
 
     def can(self, *path: str) -> bool:
-        """Whether the agent has said that it can: anything but nothing, null and false says so."""
+        """Whether the agent has a capability: any value except absent, null and false."""
         value: object = self.capabilities
         for name in path:
             value = as_object(value).get(name)
         return value is not None and value is not False
 
     def session_setup(self, cwd: str | None = None) -> Object:
-        """What every session is made with."""
+        """The params with which every session is created."""
         return {"cwd": cwd or self.settings.cwd, "mcpServers": list(self.settings.mcp_servers)}
 
     def refused_to_agent(self, message: Message) -> list[Out]:
-        """What an agent may ask of other clients."""
+        """The methods that an agent may call at other clients, but not here."""
         method = str(message.method)
         if method == "session/request_permission":
             if self.settings.answers_for_peer:

@@ -1,4 +1,4 @@
-"""Every kind of thing that this dialect loses or repairs, in the ledger's words.
+"""The kinds of loss and repair that this dialect may record in the ledger.
 
 They stand together so that tests/dialect/LOSSES.md can be held against them: it lists these and no others.
 """
@@ -11,7 +11,7 @@ from dragoman.dialect.ledger import LedgerNote
 
 
 class Lost:
-    """What the other side did not get."""
+    """Content that did not reach the other side."""
 
     THOUGHTS: Final = LedgerNote(
         "lost", "thoughts", "left out: the dialect knows messages and read files alone"
@@ -71,7 +71,7 @@ class Lost:
 
 
 class RepairNotes:
-    """What arrived in a form of our making."""
+    """Content that reached the other side in a converted form."""
 
     INTRODUCTION: Final = LedgerNote(
         "repaired", "a client without an introduction", "introduced by the interpreter, with its folder"
@@ -125,5 +125,5 @@ _PHRASES = {"agent_thought_chunk": Lost.THOUGHTS, "plan": Lost.PLANS, "plan_upda
 
 
 def phrase_of(kind: str) -> LedgerNote | None:
-    """What is lost with an update of this kind; None if it is carried."""
+    """The loss when an update of this kind is dropped; None if it is translated."""
     return None if kind in CARRIED else _PHRASES.get(kind, Lost.OTHER_UPDATES)

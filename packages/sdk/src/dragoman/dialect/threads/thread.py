@@ -1,4 +1,4 @@
-"""A thread whose agent speaks v1: what the edge in front of it has to remember of one session."""
+"""The state that an edge keeps for a thread whose agent speaks v1: one session."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ThreadQuestion(NamedTuple):
 
 @dataclass
 class Thread:
-    """`opening` is None unless it is being opened right now."""
+    """The state of one thread. `opening` is None unless the thread is being opened right now."""
 
     id: str
     entries: Entries

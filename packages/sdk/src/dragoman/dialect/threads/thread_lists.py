@@ -1,4 +1,4 @@
-"""Threads and sessions in lists: `ThreadMetadata` here, `SessionInfo` in v1. Both directions together.
+"""Translates lists of threads and sessions both ways: `ThreadMetadata` here, `SessionInfo` in v1.
 
 The dialect demands a title and a time of every thread. What a session does not say of itself is known from
 what has passed: `ThreadFacts` remembers its first message, when it was first seen and when it last changed.
@@ -34,18 +34,18 @@ class ThreadFacts:
     updated_at: str = ""
 
     def touch(self, now: str) -> None:
-        """Something was said in it just now."""
+        """Set the time of the last message to now."""
         self.created_at = self.created_at or now
         self.changed_at = now
         self.updated_at = ""
 
     def prompt(self, texts: list[str]) -> None:
-        """A message of the user; the first one names a thread that nobody else names."""
+        """Add a message of the user; the first one is the title of a thread without a title."""
         self.first_message = self.first_message or title_from(" ".join(texts))
 
     def describe(self, info: Object) -> None:
-        """What the session says of itself: in a list, or in `session_info_update`, where null takes a title
-        back.
+        """Read the session's description, from a list or a `session_info_update`, where null removes a
+        title.
         """
         if "title" in info:
             self.title = as_text(info["title"])
@@ -61,7 +61,7 @@ class ThreadFacts:
 
 
 def title_from(text: str) -> str:
-    """One line that fits into a list."""
+    """A title of one line, short enough for a list."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
 
@@ -79,7 +79,7 @@ def metadata(thread_id: str, facts: ThreadFacts, note: Note) -> Object:
 
 
 def session(metadata: Json, cwd: str) -> Object | None:
-    """None for what names no thread."""
+    """Read a session; None if the value has no id."""
     fields = as_object(metadata)
     thread_id, title, at = (as_text(fields.get(name)) for name in ("id", "title", "modifiedAt"))
     if not thread_id:

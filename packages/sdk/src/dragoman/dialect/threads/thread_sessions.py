@@ -1,4 +1,4 @@
-"""Threads that are sessions of a v1 agent: listing, creating and opening them.
+"""Lists, creates and opens threads as sessions of a v1 agent.
 
 Only what is open here is lived in. Whoever needs a thread that is not is kept waiting until the agent has
 loaded it; its replay becomes the thread's entries.

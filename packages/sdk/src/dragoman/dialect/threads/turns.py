@@ -1,4 +1,4 @@
-"""Turns of a v1 client with a threads agent: one at a time in each thread.
+"""Runs turns of a v1 client at a threads agent: one at a time in each thread.
 
 The dialect has no cancel. A turn that is cancelled is over for the client at once; the agent goes on without
 knowing, what it still says is left out, and the next turn waits until it is done.
@@ -28,7 +28,7 @@ class ThreadPrompt:
 
 @dataclass
 class ThreadPrompts:
-    """Of one thread: the prompt that the agent works on, and those behind it."""
+    """The prompts of one thread: the running one, and those that wait."""
 
     running: ThreadPrompt | None = None
     waiting: deque[ThreadPrompt] = field(default_factory=deque)
@@ -45,14 +45,16 @@ class ThreadPrompts:
         return True
 
     def next(self) -> ThreadPrompt | None:
-        """The one to begin with now, if nothing runs."""
+        """The prompt to start now, if none is running."""
         if self.running is not None or not self.waiting:
             return None
         self.running = self.waiting.popleft()
         return self.running
 
     def end(self) -> ThreadPrompt | None:
-        """The agent is done. Gives the prompt that has to be answered; a cancelled one has been."""
+        """End the running prompt, and return it if it has to be answered; a cancelled one has been
+        answered.
+        """
         prompt, self.running = self.running, None
         return None if prompt is None or prompt.is_cancelled else prompt
 

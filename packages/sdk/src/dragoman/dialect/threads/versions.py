@@ -1,4 +1,4 @@
-"""Versions of files: an unsigned integer of 64 bits in this dialect, a token of characters in our workspace.
+"""Versions of files: 64-bit unsigned integers in this dialect, tokens of characters in our workspace.
 
 A number that came over this wire is its own token, so it comes back as it was. A token that is no number
 becomes one by a hash: the same for the same, and cut to 63 bits for readers whose integers have a sign. A
@@ -36,8 +36,8 @@ def hash_text(text: str) -> int:
 
 
 def token_of_text(text: str) -> str:
-    """Of a whole file, as `workspace.versions.version_of` makes it: whoever reads the file, as text
-    or as bytes, from a client or from us, is given the same version.
+    """The version of a whole file, the same as `workspace.versions.version_of`: a file has one version,
+    however it is read and by whom.
     """
     return f"c{hashlib.blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"
 

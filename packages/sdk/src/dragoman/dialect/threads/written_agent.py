@@ -42,7 +42,7 @@ class AgentThread:
 
 
 class WrittenAgent(TurningEdge, ReadsAtPeer):
-    """Holds the threads of a v1 client for its agent."""
+    """Keeps the threads of a v1 client for its agent."""
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)

@@ -39,7 +39,7 @@ MOST_THREADS = 1000
 
 @dataclass
 class ClientThread:
-    """A thread that the client holds, and the session that works on it."""
+    """A thread that the client keeps, and the agent's session for it."""
 
     id: str
     agent_entries: Entries  # by the agent, in the turn that runs
@@ -53,7 +53,7 @@ class ClientThread:
 
 
 class WrittenClient(IntroducingEdge, ReadsForPeer):
-    """Turns streamed messages into prompts, and what the agent says into posted messages."""
+    """Turns streamed messages into prompts, and the agent's updates into posted messages."""
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)

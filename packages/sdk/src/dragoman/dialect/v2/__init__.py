@@ -1,4 +1,4 @@
-"""Version 2 of the protocol, as its draft says it, against v1.
+"""Translates between v1 and the draft of protocol version 2.
 
 `agent` stands at a v2 agent, `client` at a v2 client; `to_v1` and `to_v2` turn the values that both need.
 Versions differ in manners more than in names: in v2 a prompt is only acknowledged and the session says when

@@ -88,7 +88,7 @@ class V2Agent(Edge):
 
     @property
     def holding(self) -> bool:
-        """Whether something waits for the agent's introduction, or for the tools that it is to have."""
+        """Whether messages wait for the agent's `initialize`, or for its MCP tools."""
         return bool(self._held_messages) or self._openings.lending.is_waiting
 
     def succeeded_by(self) -> Edge:

@@ -1,4 +1,4 @@
-"""Answers of a v2 agent in v1: results by what was asked, and errors."""
+"""Translates a v2 agent's answers into v1: results, by the method of the request, and errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plain(method: str, result: Json, report: LossReporter) -> Json:
 
 
 def convert_error(message: Message, client_id: Id | UnsetType, report: LossReporter) -> Message:
-    """An error. The codes mean the same in both versions; v1 does not know the one about versions."""
+    """Convert an error. The codes mean the same in both versions, except one about versions that v1 lacks."""
     error = as_object(message.error)
     code, why = error.get("code"), error.get("message")
     if type(code) is not int or type(why) is not str:

@@ -1,4 +1,4 @@
-"""The tool calls and terminals of a session: v2's upserts as v1's `tool_call` and `tool_call_update`.
+"""Tool calls and terminals of a session: v2's upserts as v1's `tool_call` and `tool_call_update`.
 
 The first that is heard of a call announces it. What v1 wants whole and v2 says in pieces (content that grows,
 output of a terminal, `_meta`) is kept here and said whole.
@@ -42,7 +42,7 @@ class V2AgentToolCalls:
         return [{"sessionUpdate": "tool_call_update", "toolCallId": call_id, **fields}]
 
     def members(self, update: Object, *, made_up: bool = False) -> Object:
-        """What an upsert says, in v1, and remembered; a call that is made up and unknown is not."""
+        """The fields of an upsert in v1, remembered, except for an unknown call that is only made up."""
         call_id = update["toolCallId"]
         call = self._calls.get(call_id)
         if call is None and made_up:
@@ -59,7 +59,7 @@ class V2AgentToolCalls:
         return fields
 
     def grow(self, update: Object) -> list[Object]:
-        """A `tool_call_content_chunk`: one more item of content."""
+        """Add one item of content, from a `tool_call_content_chunk`."""
         call_id, item = update.get("toolCallId"), as_object(update.get("content"))
         if not fits(call_id, str) or not item:
             self._tell.note_loss("a malformed piece of a tool call's content", "left out")
@@ -89,7 +89,7 @@ class V2AgentToolCalls:
         return []
 
     def rest(self) -> list[Object]:
-        """The output of terminals that was kept back until there is more of it."""
+        """Terminal output that is held back until there is more of it."""
         if not self._waiting:
             return []
         calls = dict.fromkeys(self._shown_by[terminal_id] for terminal_id in self._waiting)
@@ -97,7 +97,7 @@ class V2AgentToolCalls:
         return [self._content(call_id) for call_id in calls]
 
     def unseen(self) -> None:
-        """At the end: what no tool call ever showed."""
+        """At the end: terminal output that no tool call has shown."""
         if any(
             key not in self._shown_by and not terminal.is_empty for key, terminal in self._terminals.items()
         ):
@@ -122,7 +122,7 @@ class V2Terminal(ShownTerminal):
     """One terminal of one session."""
 
     def update(self, fields: Object, report: LossReporter) -> None:
-        """An upsert: what it does not name stays."""
+        """Apply an upsert: fields that it does not name stay as they are."""
         if any(fields.get(name) for name in ("size", "capabilities", "_meta")):
             report.note_loss("size, capabilities and _meta of a terminal", "left out: v1 is shown its text")
         if "command" in fields:

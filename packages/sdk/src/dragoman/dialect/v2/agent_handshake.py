@@ -1,4 +1,4 @@
-"""The first exchange between a v1 client and a v2 agent: what each can do, in the words of the other.
+"""The handshake between a v1 client and a v2 agent, with the capabilities of each translated for the other.
 
 Our offer carries the members of both versions: an agent of v1 reads its own, answers 1, and is left alone.
 """
@@ -18,7 +18,7 @@ _NAMED = ("delete", "additionalDirectories", "systemPrompt", "fork", "archive", 
 
 
 class ClientAbilities(Struct, frozen=True, kw_only=True):
-    """What the v1 client said that it can do, and v2 takes for granted or has no word for."""
+    """Capabilities of the v1 client that v2 takes for granted or has no field for."""
 
     booleans: bool = False
     notices: bool = False
@@ -30,7 +30,7 @@ class ClientAbilities(Struct, frozen=True, kw_only=True):
 
 
 class V2Welcome(Struct, frozen=True, kw_only=True):
-    """What the v2 agent said that matters later."""
+    """The parts of the v2 agent's answer to `initialize` that are needed later."""
 
     stdio: bool = False
     """Whether it starts MCP servers."""
@@ -99,7 +99,7 @@ def convert_introduction(result: Object, report: LossReporter) -> Object:
 
 
 def version_refused(request_id: Id | UnsetType, error: Object) -> Message:
-    """For an agent that speaks neither version."""
+    """The error for an agent that supports neither version."""
     data = as_object(error.get("data"))
     versions = [number for number in as_list(data.get("supported")) if type(number) is int]
     version_names = ", ".join(map(str, versions)) or "others"

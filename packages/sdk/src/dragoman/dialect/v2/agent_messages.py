@@ -1,4 +1,4 @@
-"""What the parties of a session said, message by message: v2's whole messages as v1's chunks.
+"""Translates the messages of a session: v2's whole messages become v1's chunks.
 
 A message is shown by its chunks and can grow; nothing that was shown can be taken back in v1. So a whole
 message that says what its chunks said is silent, one that says more adds the rest, and any other is a loss.

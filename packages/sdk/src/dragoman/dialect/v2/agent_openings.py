@@ -1,4 +1,4 @@
-"""How sessions of a v2 agent are opened, with the client's files and terminals lent to them where possible.
+"""Opens sessions of a v2 agent, and lends it the client's files and terminals where possible.
 
 A session that is to have them waits for the host's word; everybody else goes on meanwhile.
 """
@@ -34,7 +34,7 @@ class Openings:
         self.lending = ClientToolOffers()
 
     def on_welcome(self, welcome: V2Welcome) -> None:
-        """The agent has said what it can do."""
+        """Read the agent's capabilities."""
         self._welcome = welcome
         if self._sessions.abilities.tools and not self._lends:
             self._lends_nothing()
@@ -69,7 +69,7 @@ class Openings:
     def on_open(
         self, request: ForwardedRequest, result: Object
     ) -> tuple[list[Out], V2AgentSession, list[Object]]:
-        """The agent's answer: what is said now, and what is told of the session after everything else."""
+        """Handle the agent's answer: the messages to send now, and those to send after everything else."""
         session = self._sessions.of(request.session or as_text(result.get("sessionId")))
         result_in_v1, after = session.on_open(result)
         outs: list[Out] = []
@@ -79,7 +79,7 @@ class Openings:
         return [*outs, ("inside", answer(request.client_id, result_in_v1))], session, after
 
     def over(self, offer: str) -> list[Out]:
-        """What was lent under this name is not any more."""
+        """End what was lent under this name."""
         return [withdrawn(offer)] if offer else []
 
     def _open(self, message: Message, params: Object, offer: str = "") -> list[Out]:

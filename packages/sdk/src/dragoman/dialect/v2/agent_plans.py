@@ -1,4 +1,4 @@
-"""The plans of a session: v2 has any number of them by name, v1 has one.
+"""Translates plans: v2 has any number of named plans in a session, v1 has one.
 
 A client that says so knows v2's plans. For others all lists of steps become one list, and what is no list of
 steps is said as a message.
@@ -12,7 +12,7 @@ from dragoman.dialect.v2.to_v1.plans import named_plan, plan_text
 
 
 class Plans:
-    """`knows_names`: whether the client tells plans apart by their ids."""
+    """The plans of a session. `knows_names`: whether the client tells plans apart by their ids."""
 
     def __init__(self, report: LossReporter, *, knows_names: bool) -> None:
         self._tell = report

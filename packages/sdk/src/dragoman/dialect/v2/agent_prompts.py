@@ -1,4 +1,4 @@
-"""How prompts of a v1 client become turns of a v2 agent, and how its state ends them.
+"""Turns prompts of a v1 client into turns of a v2 agent, and ends them when the agent's state says so.
 
 The agent tells of the prompt itself as a message of the user, which a v1 client has shown already. Which
 message that is, the acknowledgement says; it may come after the message. So from the first message of the
@@ -90,7 +90,7 @@ class V2AgentPrompts:
         return outs if turn is None else [*outs, self._send(session, turn)]
 
     def on_close(self, session: V2AgentSession) -> list[Out]:
-        """The session is gone: what the client still waits for was cancelled."""
+        """Cancel the client's open prompts, because the session is closed."""
         outs = self.let_go(session)
         session.turns.cancel()
         if session.turns.running is not None:
@@ -98,7 +98,7 @@ class V2AgentPrompts:
         return outs
 
     def withdraw(self, request_id: Id) -> list[Out] | None:
-        """The client does not want an answer to this; None if it is no prompt that concerns us."""
+        """Cancel this prompt, whose answer the client no longer needs; None if it is not an open prompt."""
         for session in self._sessions.all():
             turn = session.turns.find(request_id)
             if turn is None:
@@ -111,7 +111,7 @@ class V2AgentPrompts:
         return None
 
     def let_go(self, session: V2AgentSession) -> list[Out]:
-        """What was held until it is known which message is the prompt."""
+        """The messages that were held until the message of the prompt was known."""
         outs: list[Out] = []
         for update in session.turns.let_go():
             if not session.turns.is_echo(update):

@@ -1,4 +1,5 @@
-"""What a v2 agent asks a v1 client: permission, questions to the user, and whatever else passes as it is.
+"""Translates requests of a v2 agent to a v1 client: permission, questions to the user, and all others
+unchanged.
 
 Consent is the client's alone: a question that v1 cannot ask is answered with cancelled, and an answer that is
 none of the options is no consent.
@@ -38,7 +39,7 @@ class V2AgentQuestion(Struct, frozen=True):
 
 
 class V2AgentQuestions:
-    """The open ones of a conversation."""
+    """The open questions of a conversation."""
 
     def __init__(self, report: LossReporter, sessions: V2AgentSessions, requests: ForwardedRequests) -> None:
         self._tell = report

@@ -1,4 +1,4 @@
-"""The book of what a v1 client asked a v2 agent: under which id the agent knows it, and what was asked."""
+"""Records a v1 client's open requests to a v2 agent: the id that the agent knows, and the request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ class ForwardedRequest(Struct, frozen=True):
 
 
 class ForwardedRequests:
-    """Ids are kept, but for those that v2 does not know: null, and what is too large for it."""
+    """Open requests of the client. Ids are kept, except those that v2 can't hold: null, and too large
+    ones.
+    """
 
     def __init__(self) -> None:
         self._open: PendingRequests[ForwardedRequest] = PendingRequests()  # by the agent's ids
@@ -52,7 +54,7 @@ class ForwardedRequests:
         return "peer", request(known_as, method, params)
 
     def settle(self, message: Message) -> ForwardedRequest | None:
-        """What this is the agent's answer to."""
+        """The request that the agent's answer belongs to."""
         request = self._open.settle(message.id)
         if request is not None and request.turn is None:  # a prompt is open for longer
             self.forget(request.client_id)
@@ -63,11 +65,11 @@ class ForwardedRequests:
             self._agent_ids.pop(client_id, None)
 
     def agent_id(self, client_id: Id) -> Id | UnsetType:
-        """How the agent knows an open request of the client."""
+        """The agent's id for an open request of the client."""
         return self._agent_ids.get(client_id, UNSET)
 
     def client_id(self, agent_id: Json) -> Id | UnsetType:
-        """How the client knows a request that the agent speaks of, if it still waits for it."""
+        """The client's id for a request that the agent names, if it is still open."""
         client_ids = [ours for ours, theirs in self._agent_ids.items() if theirs == agent_id]
         return client_ids[0] if client_ids else UNSET
 

@@ -1,4 +1,4 @@
-"""One session of a v2 agent, as a v1 client is told of it: each update in, any number of v1 updates out.
+"""One session of a v2 agent, for a v1 client: each v2 update becomes any number of v1 updates.
 
 It knows what was said before; whose turn it is, `agent_turns` knows.
 """
@@ -32,7 +32,7 @@ def update_messages(session: V2AgentSession, updates: list[Object]) -> list[Out]
 
 
 class V2AgentSessions:
-    """All sessions of a conversation, each known from the first word about it on."""
+    """All sessions of a conversation, each added when a message first names it."""
 
     def __init__(self, report: LossReporter) -> None:
         self._tell = report
@@ -58,7 +58,7 @@ class V2AgentSessions:
 
 
 class V2AgentSession:
-    """What is known of one session."""
+    """The state of one session."""
 
     def __init__(self, session_id: str, abilities: ClientAbilities, report: LossReporter) -> None:
         self.id = session_id
@@ -83,7 +83,7 @@ class V2AgentSession:
         }
 
     def begin_again(self) -> None:
-        """All that was told is told once more."""
+        """Forget what was sent, because the agent sends everything again."""
         self._messages = Messages(self._tell)
         self.calls = V2AgentToolCalls(self._tell)
         self._plans = Plans(self._tell, knows_names=self._abilities.plans)
@@ -103,7 +103,7 @@ class V2AgentSession:
         return [*rest, *updates] if rest else updates
 
     def on_open(self, result: Object) -> tuple[Object, list[Object]]:
-        """The answer to a request that opened this session, and what v1 is told after it."""
+        """The answer to a request that opened this session, and the v1 updates after it."""
         bare = without(result, "configOptions", "availableCommands")
         after: list[Object] = []
         if type(result.get("configOptions")) is list:

@@ -1,4 +1,4 @@
-"""Making and opening sessions: requests of a v1 client for a v2 agent, and what the agent answers."""
+"""Creates and opens sessions: translates the v1 client's requests, and the v2 agent's answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dragoman.dialect.v2.to_v1.fields import LossReporter, fits
 
 
 class SetupRefused(Exception):
-    """The client wants what the agent cannot have. The text is for the client."""
+    """The client requests something that the agent can't have. The text is for the client."""
 
 
 OPENING = {
@@ -32,7 +32,7 @@ def opening(method: str, params: Object, *, stdio: bool, report: LossReporter) -
 
 
 def servers(value: Json, *, stdio: bool, report: LossReporter) -> list[Object]:
-    """MCP servers of v1 in v2, where each says its type."""
+    """MCP servers of v1 in v2, where each names its type."""
     servers = [_server(as_object(item), report) for item in as_list(value)]
     if not stdio and any(server["type"] == "stdio" for server in servers):
         report.note_loss("an MCP server that the agent should start", "refused: the agent starts none")
@@ -41,7 +41,7 @@ def servers(value: Json, *, stdio: bool, report: LossReporter) -> list[Object]:
 
 
 def with_server(params: Object, server: Json) -> Object:
-    """The same session with one more MCP server, unless the client has one of that name."""
+    """The same session with an additional MCP server, unless the client has one of that name."""
     there = as_list(params.get("mcpServers"))
     names = [as_object(item).get("name") for item in there]
     entry = as_object(server)

@@ -1,4 +1,4 @@
-"""A v1 client's files and terminals, lent to a v2 agent as the tools of one more MCP server.
+"""Lends a v1 client's files and terminals to a v2 agent, as tools of an additional MCP server.
 
 v2 agents do not ask for files and commands. They start MCP servers, though, and whoever runs the interpreter
 can be one. This knows whom to ask for the server and which request of it is which; what takes IO is the
@@ -38,7 +38,7 @@ class PendingOpening(Struct, frozen=True):
 
 
 class ClientToolOffers:
-    """One for a conversation."""
+    """The client's tools for the agent, in one conversation."""
 
     def __init__(self) -> None:
         self._offers = OwnIds("offer")
@@ -49,7 +49,7 @@ class ClientToolOffers:
         )  # the client's debts to the host
 
     def offer(self, opening: PendingOpening, tools: tuple[str, ...]) -> list[Out]:
-        """Ask for a server; the opening waits."""
+        """Request an MCP server from the host; the opening of the session waits."""
         offer = self._offers.next()
         self._waiting[offer] = opening
         return [("host", request(offer, "client_tools/offer", {"tools": list(tools)}))]
@@ -59,7 +59,7 @@ class ClientToolOffers:
         return bool(self._waiting)
 
     def on_grant(self, message: Message) -> tuple[str, PendingOpening, Json] | None:
-        """The host's answer to an offer: its name, what waited for it, the server or None."""
+        """Read the host's answer to an offer: its name, what waited for it, the server or None."""
         opening = self._waiting.pop(message.id, None) if type(message.id) is str else None
         if opening is None:
             return None
@@ -74,7 +74,7 @@ class ClientToolOffers:
         return False
 
     def ask(self, message: Message) -> list[Out]:
-        """The host asks the client something."""
+        """Send the client a request of the host."""
         own = self._ids.next()
         self._requests.owe(own, (message.id,))
         return [("inside", request(own, str(message.method), message.params))]

@@ -1,4 +1,4 @@
-"""The turns of one session: v1's prompt stays open until v2's session says that it is idle.
+"""The turns of one session: v1's prompt stays open until the v2 session reports that it is idle.
 
 In v2 the answer to a prompt only acknowledges it, and names the message that the prompt became. One prompt at
 a time goes to the agent; v2's state speaks of the session as a whole, so two at once could not be told apart.
@@ -54,7 +54,7 @@ class V2AgentTurns:
         self._last_idle: Object | None = None
 
     def add(self, turn: V2AgentTurn) -> bool:
-        """Whether it is its turn now."""
+        """Add a turn; return whether it runs now."""
         if self.running is not None:
             self.waiting.append(turn)
             return False
@@ -62,7 +62,7 @@ class V2AgentTurns:
         return True
 
     def next(self) -> V2AgentTurn | None:
-        """After a turn has ended: the one that follows, if it is to be sent."""
+        """After the end of a turn: the next one, if it is to be sent now."""
         if self.running is not None:
             self.running.over = True
         self.running = None
@@ -76,8 +76,8 @@ class V2AgentTurns:
             self.running.has_stirred = True
 
     def ends(self, idle: Object) -> bool:
-        """Whether this state ends the running turn. States are snapshots and may be repeated: one that says
-        what the last one said, before anything else was heard, is about the turn before.
+        """Whether this state ends the running turn. States are snapshots and may be repeated: a state
+        equal to the last one, with nothing in between, belongs to the turn before.
         """
         turn, is_repeated = self.running, idle == self._last_idle
         self._last_idle = idle
@@ -90,7 +90,7 @@ class V2AgentTurns:
         return False
 
     def cancel(self) -> None:
-        """What waits now is not going to be said to the agent."""
+        """Drop the waiting turns: the agent will not get them."""
         for turn in self.waiting:
             turn.is_cancelled = True
 
@@ -102,7 +102,7 @@ class V2AgentTurns:
         self.waiting.remove(turn)
 
     def pop_unanswered(self) -> list[V2AgentTurn]:
-        """What the client waits for and the agent has no open request of; nothing is afterwards."""
+        """Remove and return the client's open prompts for which the agent has no open request."""
         turns = [turn for turn in (self.running, *self.waiting) if turn is not None]
         self.running = None
         self.waiting.clear()
@@ -130,13 +130,13 @@ class V2AgentTurns:
             self._echoes.add(message_id)
 
     def take_for_echo(self) -> None:
-        """Somebody cannot wait for the acknowledgement: the held messages of the user are the prompt."""
+        """Take the held user messages as the prompt, because a caller can't wait for the acknowledgement."""
         for update in self.held_updates:
             if update.get("sessionUpdate") in ("user_message", "user_message_chunk"):
                 self._echoes.add(as_text(update.get("messageId")))
 
     def forget_echoes(self) -> None:
-        """The agent is about to tell the whole conversation again, prompts included."""
+        """Prepare for a replay of the whole conversation, prompts included."""
         self._echoes.clear()
 
     def let_go(self) -> list[Object]:

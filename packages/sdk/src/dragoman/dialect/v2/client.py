@@ -1,4 +1,4 @@
-"""A v2 client in front of a v1 agent: who gets which message.
+"""A v2 client in front of a v1 agent: passes each message to the part that translates it.
 
 The handshake comes first. What the client sends while it is under way waits for it; what it sends before is
 refused. The parts are `client_prompts`, `client_calls`, `client_lifetime` (what the client asks),

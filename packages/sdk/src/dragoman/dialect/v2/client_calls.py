@@ -1,4 +1,4 @@
-"""What a v2 client asks of its agent, in v1, and the answers in v2: everything but prompts."""
+"""Translates a v2 client's requests into v1 and the answers into v2, except prompts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SETUP = {"sessionId", "modes", "configOptions", "_meta"}
 
 
 class V2ClientCalls:
-    """`ask` takes a request of the client, `on_answer` the agent's answer to it."""
+    """Translates calls: `ask` takes a request of the client, `on_answer` the agent's answer to it."""
 
     def __init__(self, desk: PendingCalls) -> None:
         self._desk = desk
@@ -170,7 +170,7 @@ class V2ClientCalls:
 
 
 def setup_in_v1(message: Message, params: Object) -> Object | list[Out]:
-    """What sessions begin with; or the refusal of what the agent must not see."""
+    """The params of a new session in v1; or the refusal of those that the agent must not see."""
     if not is_text(params.get("cwd")):
         return refuse(message, INVALID_PARAMS, "Invalid params: cwd is missing")
     try:
@@ -182,7 +182,7 @@ def setup_in_v1(message: Message, params: Object) -> Object | list[Out]:
 
 
 def setup_in_v2(session: V2ClientSession, result: Object) -> Object:
-    """What is known of a session that has begun."""
+    """The description of a new session in v2."""
     if result.keys() - _SETUP:
         session.writer.note(NO_PLACE)
     session.config.learn(result, session.writer)

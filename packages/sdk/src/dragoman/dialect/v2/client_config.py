@@ -1,4 +1,4 @@
-"""What a session lets the user choose: v1's config options and modes, as the one list that v2 has.
+"""The settings of a session: v1's config options and modes become v2's single list.
 
 v2 always tells the whole list, so the list is kept here as the client has seen it last.
 """
@@ -11,7 +11,7 @@ from dragoman.dialect.v2.to_v2.writer import V2Writer, is_list
 
 
 class V2ClientConfig:
-    """The choices of one session, in v2's words."""
+    """The settings of one session, in v2's form."""
 
     def __init__(self) -> None:
         self._options: list[Object] = []
@@ -27,7 +27,9 @@ class V2ClientConfig:
         self.replace(entries, writer)
 
     def replace(self, entries: Json, writer: V2Writer) -> None:
-        """By the options that v1 lists. Modes are added unless an option says the same."""
+        """Replace the settings by the options that v1 lists. Modes are added unless an option has the same
+        meaning.
+        """
         self._options, self._modes_option = options(entries, writer), None
         if self._modes and self._mode() is None:
             used_ids = {option["configId"] for option in self._options}
@@ -41,11 +43,11 @@ class V2ClientConfig:
         return self._options
 
     def is_made(self, config_id: str) -> bool:
-        """Whether the agent knows this option as its modes."""
+        """Whether this option was made of the agent's modes."""
         return config_id == self._modes_option
 
     def set_mode(self, mode_id: Json) -> bool:
-        """The session is in another mode; false if nobody heard of it."""
+        """Set the session's mode; false if there are no modes."""
         choice = self._mode()
         if choice is None or mode_id not in values(choice):
             return False

@@ -1,4 +1,4 @@
-"""What the parts of the edge at a v2 client share: the sessions, the open requests, what the agent can do."""
+"""State that the parts of the v2 client's edge share: sessions, open requests, the agent's capabilities."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PendingCalls:
         self._call_ids = OwnIds("dragoman-call")
 
     def name_prompt(self, params: Object) -> tuple[str, Object]:
-        """The id of a prompt's message, and the params that make the agent tell it again under this id.
+        """The id of a prompt's message, and the params that make the agent report it under this id.
 
         A hub tells prompts again as `prompt-KEY`; the key is the client's, or made up here.
         """
@@ -58,7 +58,9 @@ class PendingCalls:
         return f"{PROMPT}{key}", {**params, "_meta": {**meta, "dragoman": {**ours, "key": key}}}
 
     def session(self, session_id: str) -> V2ClientSession:
-        """Made at its first mention: agents speak of sessions before they have answered for them."""
+        """A session, created when first named: agents name sessions before they have answered the request
+        for them.
+        """
         session = self.sessions.get(session_id)
         if session is None:
             session = self.sessions[session_id] = V2ClientSession(session_id, self._message_ids, self.report)
@@ -74,19 +76,19 @@ class PendingCalls:
         V2Writer(self.report).note(note)
 
     def forward(self, call: PendingCall, method: str, params: Json | UnsetType = UNSET) -> Out:
-        """To the agent, in its words."""
+        """Send a request to the agent, in its protocol version."""
         inner = call.id if self.open.look(call.id) is None else self._call_ids.next()
         self.open.owe(inner, call)
         return ("inside", request(inner, method, params))
 
 
 def only_meta(fields: Object) -> Object:
-    """Its `_meta`, if it has one, for something else."""
+    """Only the `_meta` of a message, if it has one, for another message."""
     return {"_meta": fields["_meta"]} if type(fields.get("_meta")) is dict else {}
 
 
 def refuse(message: Message | PendingCall, code: int, why: str, data: Json | UnsetType = UNSET) -> list[Out]:
-    """An answer to the client that the agent knows nothing of."""
+    """An error for the client, without asking the agent."""
     return [("peer", refusal(message.id, code, why, data))]
 
 

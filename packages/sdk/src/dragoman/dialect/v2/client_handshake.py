@@ -1,4 +1,4 @@
-"""Introductions between a v2 client and a v1 agent, both ways.
+"""Translates the handshake between a v2 client and a v1 agent, both ways.
 
 The agent is told what every v2 client can do, and that this one lends neither files nor terminals. The client
 is told of sessions whatever the agent offers: what v2 takes for granted and the agent lacks is made up for.
@@ -26,7 +26,7 @@ UNSTABLE = ("fork", "archive", "status", "title", "systemPrompt")
 
 
 class AgentAbilities(Struct, frozen=True, kw_only=True):
-    """What the v1 agent can do of that which v2 takes for granted."""
+    """The v1 agent's capabilities that v2 takes for granted."""
 
     load: bool = False
     resume: bool = False
@@ -60,7 +60,7 @@ def abilities(result: Object) -> AgentAbilities:
 
 
 def initialize_in_v1(params: Object) -> Object:
-    """What the agent is asked."""
+    """The `initialize` request for the agent."""
     capabilities = as_object(params.get("capabilities"))
     terminal = is_object(as_object(capabilities.get("auth")).get("terminal"))
     offers: Object = {
@@ -84,7 +84,7 @@ def initialize_in_v1(params: Object) -> Object:
 
 
 def initialized_in_v2(result: Object, writer: V2Writer) -> Object:
-    """What the client is answered."""
+    """The answer to the client's `initialize`."""
     info = writer.clean(as_object(result.get("agentInfo")), _INFO)
     offers = as_object(result.get("agentCapabilities"))
     v2_result: Object = {

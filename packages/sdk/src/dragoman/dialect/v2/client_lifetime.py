@@ -1,4 +1,4 @@
-"""Sessions that a v2 client resumes and closes at a v1 agent, which may know neither."""
+"""Resumes and closes sessions for a v2 client, even if the v1 agent supports neither."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ class Lifetime:
         self._questions = questions
 
     def resume(self, message: Message) -> list[Out]:
-        """With a replay it is what v1 calls a load. Without one it may have to be a load that nobody sees."""
+        """Resume a session. With a replay this is v1's load. Without one it may have to be a load whose
+        replay is hidden.
+        """
         params = as_object(message.params)
         session_id, replay = params.get("sessionId"), params.get("replayFrom")
         if type(session_id) is not str:
@@ -98,7 +100,7 @@ class Lifetime:
         return [*outs, *self._stop(session)] if session is not None else outs
 
     def on_turn_end(self, session: V2ClientSession) -> list[Out]:
-        """After the end of a turn: what waited for it."""
+        """The requests that waited for the end of a turn."""
         if not session.closing:
             return self._prompts.next(session)
         outs: list[Out] = [("peer", close_answer) for close_answer in session.closing]

@@ -1,4 +1,4 @@
-"""Prompts of a v2 client at a v1 agent, which takes one at a time: a second one waits, unacknowledged."""
+"""Prompts of a v2 client to a v1 agent, which takes one at a time: a second prompt waits, unacknowledged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class V2ClientPrompts:
         return self._begin(session, message, params)
 
     def next(self, session: V2ClientSession) -> list[Out]:
-        """What was held, as far as the agent takes it."""
+        """The held prompts that the agent can take now."""
         outs: list[Out] = []
         while session.held_prompts and session.turn is None and session.loading == "no":
             message = session.held_prompts.popleft()
@@ -39,7 +39,7 @@ class V2ClientPrompts:
         return outs
 
     def withdraw(self, request_id: Json) -> list[Out] | None:
-        """The client does not want a held prompt any more; None if it is none."""
+        """Cancel a held prompt; None if it is not held."""
         for session in self._desk.sessions.values():
             for message in session.held_prompts:
                 if message.id == request_id and type(message.id) is type(request_id):

@@ -1,4 +1,4 @@
-"""What the agent asks of a v2 client: permissions, forms, and what only extensions know.
+"""Translates requests of a v1 agent to a v2 client: permissions, forms, and extension methods.
 
 A permission is given by the client alone, and only by naming an option that was offered, in answer to a
 question that is still open. Whatever else it says is no, or no answer where other clients are asked the same
@@ -70,14 +70,14 @@ class V2ClientQuestions:
         return _no(message, METHOD_NOT_FOUND, "Method not found")
 
     def on_answer(self, message: Message) -> list[Out]:
-        """What the client says. An answer to nothing that is open means nothing."""
+        """Handle the client's answer. An answer to a question that is not open is ignored."""
         question = self._open.settle(message.id)
         if question is None:
             return []
         return [("inside", self._answer(question, message)), *self._after_answer(question.session)]
 
     def withdraw(self, params: Object) -> list[Out]:
-        """The agent does not want to know any more."""
+        """Withdraw a question that the agent has cancelled."""
         request_id = params.get("requestId")
         for outer, question in self._open.items():
             if question.id == request_id and type(question.id) is type(request_id):
@@ -89,8 +89,9 @@ class V2ClientQuestions:
         return []
 
     def cancel(self, session_id: str) -> list[Out]:
-        """The turn is cancelled, and with it what was asked in it. The client is told to stop asking. Where
-        others are asked too, it may be another client's turn: whoever settles the question says so.
+        """Cancel the questions of a cancelled turn, and tell the client to stop asking. If other clients
+        are asked too, it may be another client's turn: then the party that settles the question reports
+        it.
         """
         if not self._answers_for_peer:
             return []
@@ -103,7 +104,7 @@ class V2ClientQuestions:
         return [*outs, *self._after_answer(session_id)] if outs else []
 
     def cancel_all(self) -> list[Out]:
-        """The client is gone."""
+        """Cancel all questions, because the client is gone."""
         return [("inside", _cancelled_answer(question)) for _, question in self._open.items()]
 
     def _permission(self, message: Message, params: Object) -> list[Out]:

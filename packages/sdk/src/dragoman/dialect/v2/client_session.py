@@ -53,7 +53,9 @@ class V2ClientTurn(Struct):
 
 
 class V2ClientSession:
-    """Everything it gives out is for the client; what goes to the agent is `client_calls`' business."""
+    """A session as a v2 client sees it. All its messages are for the client; `client_calls` sends to the
+    agent.
+    """
 
     def __init__(self, session_id: str, ids: OwnIds, report: LossReporter, cwd: str = "/") -> None:
         self.id = session_id
@@ -84,7 +86,7 @@ class V2ClientSession:
         echoes: list[Object],
         message_id: str,
     ) -> None:
-        """The prompt goes to the agent."""
+        """Note that the prompt goes to the agent."""
         self._messages.interrupt()
         self._swallow_late = False
         self.turn = V2ClientTurn(request_id, message_id, prompt_blocks, deque(echoes))
@@ -141,20 +143,20 @@ class V2ClientSession:
         return fields
 
     def move(self, state: str, more: Object | None = None) -> list[Out]:
-        """Into a state, if it is another one or there is more to say of it."""
+        """Change the state, if it is a new one or has new details."""
         if self.is_child or (state == self._state and more is None):
             return []
         self._state = state
         return [self._say({"sessionUpdate": "state_update", "state": state, **(more or {})})]
 
     def settle(self) -> list[Out]:
-        """Nothing is asked of the user any more."""
+        """Note that no question to the user is open any more."""
         if self._state != "requires_action":
             return []
         return self.move("running" if self.turn is not None else "idle")
 
     def snapshot(self) -> list[Out]:
-        """What a resumed session is doing."""
+        """The current state of a resumed session."""
         self._state = "running" if self.turn is not None else "idle"
         return self.move(self._state, {})
 
@@ -170,7 +172,7 @@ class V2ClientSession:
         self.loading = "no"
 
     def update(self, params: Object) -> list[Out]:
-        """One update of the agent."""
+        """Translate one update of the agent."""
         fields = as_object(params.get("update"))
         kind = fields.get("sessionUpdate")
         if self.is_closed:
@@ -264,7 +266,7 @@ class V2ClientSession:
 
 
 class MessageIds:
-    """Chunks of one kind in a row are one message, unless something came in between or they say otherwise."""
+    """Ids for messages: consecutive chunks of a kind are one message, unless their own ids differ."""
 
     def __init__(self, ids: OwnIds) -> None:
         self._ids = ids
@@ -281,5 +283,5 @@ class MessageIds:
         return self._id
 
     def interrupt(self) -> None:
-        """A tool call, or a turn, begins: what follows is another message."""
+        """Start a new message after the beginning of a tool call or a turn."""
         self._kind = ""

@@ -1,1 +1,3 @@
-"""An agent: its declaration, its side of a connection, its sessions and turns, and what it says and asks."""
+"""Agents: their declaration, their side of a connection, sessions and turns, updates, and requests to the
+client.
+"""

@@ -1,4 +1,4 @@
-"""An agent, declared: what it is called, what it takes, and which function answers what.
+"""Declares an agent: its name, what it accepts, and which function handles which method.
 
 Constructing one starts nothing; `serve` and `connect` run it. One `Agent` may serve any number of
 connections at once, so it holds no state of a conversation.
@@ -25,8 +25,8 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 class AgentTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A tool that an agent has, for clients that list them. The protocol has no such list: it goes in
-    `_meta`, and clients of a dialect that asks for tools are told of them in its words.
+    """A tool of an agent, for clients that list tools. The protocol has no such list: it is sent in `_meta`,
+    and clients of a dialect with tool lists get it in their form.
 
         Agent("reader", tools=[AgentTool(name="readFile", description="Reads a file from disk")])
     """

@@ -1,4 +1,4 @@
-"""How an agent asks its client: who the client is, what it can do, and requests and notifications to it."""
+"""The client as an agent sees it: its name, its capabilities, and requests and notifications to it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DEFAULT: Any = object()
 
 
 class ClientCalls:
-    """What an agent can ask and tell its client; `ClientHandle` adds the sessions."""
+    """An agent's requests and notifications to its client; `ClientHandle` adds the sessions."""
 
     __slots__ = ("_allowed_params", "_behind", "capabilities", "info", "link", "protocol_version")
 
@@ -62,7 +62,7 @@ class ClientCalls:
             await self._behind()
 
     def introduce(self, request: v1.InitializeRequest, version: int) -> None:
-        """Keep who the client is and what it can do, as `initialize` says it."""
+        """Store the client's name and capabilities from `initialize`."""
         self.capabilities = peer_capabilities(request.client_capabilities)
         self._allowed_params.clear()
         self.info = request.client_info or None
@@ -90,7 +90,7 @@ class ClientCalls:
         *,
         deadline: float | None = DEFAULT,
     ) -> R:
-        """The same, for a part of the answer: whoever waits for `ask` to take it would cost as much again."""
+        """The same, for a part of the answer: a caller that takes it from `ask` would cost as much again."""
         params = self._allowed_params.get(method)
         if params is None:
             params = self.check_allowed(method)
@@ -128,8 +128,8 @@ class ClientCalls:
         return params
 
     async def call(self, method: str, params: object = None, *, deadline: float | None = DEFAULT) -> Any:
-        """Any other request, such as an extension (`_…`): plain data in, plain data out. A person may be the
-        one who answers it, so it has no deadline unless you give it one.
+        """Send any other request, such as an extension (`_…`): plain data in, plain data out. A person may
+        answer it, so it has no deadline unless you set one.
         """
         check_text(method, "method")
         await self.ready()
@@ -145,7 +145,7 @@ class ClientCalls:
         )
 
     async def notify(self, method: str, params: object = None) -> None:
-        """Any notification, such as an extension."""
+        """Send any notification, such as an extension."""
         check_text(method, "method")
         await self.ready()
         self.link.notify(method, write_params(params, method, CLIENT_REQUESTS | CLIENT_NOTIFICATIONS))

@@ -1,4 +1,5 @@
-"""What an agent borrows from its client in a session: files, terminals, decisions, answers.
+"""What a client provides to an agent in a session: files, terminals, permission decisions, answers to
+questions.
 
 Everything here is refused locally, with the capability's name, when the client did not advertise it. A
 permission counts as given only when the client chose, by its id, an option that was offered and whose kind
@@ -31,7 +32,7 @@ def allow_or_reject() -> tuple[v1.PermissionOption, ...]:
 
 
 class Permission(Struct, frozen=True):
-    """How the user decided. It is true only when something was allowed.
+    """The user's decision. It is true only if something was allowed.
 
         permission = await turn.ask(call)
         if permission:
@@ -79,7 +80,7 @@ class Lender(Speaker):
         return (await self.client.ask("fs/read_text_file", request, v1.ReadTextFileResponse)).content
 
     async def write_text_file(self, path: str, content: str) -> None:
-        """Write a file at the client, which makes it if there is none (`fs/write_text_file`)."""
+        """Write a file at the client, which creates it if it does not exist (`fs/write_text_file`)."""
         self._check_open()
         request = v1.WriteTextFileRequest(session_id=self.session_id, path=path, content=content)
         await self.client.ask("fs/write_text_file", request, v1.WriteTextFileResponse)
@@ -109,8 +110,8 @@ class Lender(Speaker):
     async def ask(
         self, tool_call: v1.ToolCallUpdate, options: Sequence[v1.PermissionOption] | None = None
     ) -> Permission:
-        """Ask the user whether a tool may run; without options, yes or no. A failed or senseless answer is
-        a no.
+        """Ask the user whether a tool may run; without options, yes or no. A failed or invalid answer
+        means no.
         """
         self._check_open()
         if not isinstance(tool_call, v1.ToolCallUpdate):

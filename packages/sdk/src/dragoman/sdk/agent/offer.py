@@ -1,4 +1,4 @@
-"""What an agent advertises: everything that it has a handler for, and nothing else."""
+"""The capabilities that an agent advertises: exactly those that it has handlers for."""
 
 from __future__ import annotations
 

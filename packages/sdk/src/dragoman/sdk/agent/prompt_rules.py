@@ -1,4 +1,4 @@
-"""What holds for every prompt, whoever runs its handler: what may be in it, and how its outcome is told."""
+"""Rules for every prompt: which content it may hold, and how its outcome is reported."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class ClientHandle(ClientCalls):
 
 
 class Turn(Lender):
-    """Speaks and asks within one prompt, until the prompt is answered.
+    """Sends updates and requests during one prompt, until the prompt is answered.
 
     The handler ends the turn by returning: nothing for `end_turn`, a stop reason, or a whole
     `PromptResponse`.
@@ -79,17 +79,17 @@ class Turn(Lender):
 
     @property
     def prompt(self) -> Sequence[v1.ContentBlock]:
-        """What the user sent, block by block."""
+        """The user's prompt, as content blocks."""
         return self.request.prompt
 
     @property
     def text(self) -> str:
-        """The user's words: all text blocks, embedded text and the names of linked resources left out."""
+        """The user's text: all text blocks, without embedded text and the names of linked resources."""
         return "".join(block.text for block in self.request.prompt if isinstance(block, v1.TextContent))
 
     @property
     def resources(self) -> list[v1.ResourceLink | v1.TextResourceContents]:
-        """What the user attached: links, and the text of embedded resources."""
+        """The user's attachments: links, and the text of embedded resources."""
         attachments: list[v1.ResourceLink | v1.TextResourceContents] = []
         for block in self.request.prompt:
             if isinstance(block, v1.ResourceLink):
@@ -125,8 +125,8 @@ class Turn(Lender):
         tool_call_id: str | None = None,
         status: v1.ToolCallStatus = "in_progress",
     ) -> ToolCallReport:
-        """Report a tool call; use it as `async with`. It is in progress from then on; one that asks the user
-        first is made with `status="pending"`.
+        """Report a tool call; use it as `async with`. It is in progress from then on; for a call that asks
+        the user first, set `status="pending"`.
         """
         report = ToolCallReport(
             self,
@@ -142,11 +142,11 @@ class Turn(Lender):
         return report
 
     def when_sent(self, then: Callable[[], None]) -> None:
-        """Call `then` when everything that the turn said has been sent to the client."""
+        """Call `then` when all updates of the turn have been sent to the client."""
         then()
 
     def close(self) -> None:
-        """The prompt is being answered; whatever is said after this would reach the client too late.
+        """Close the turn because its prompt is being answered; later updates would reach the client too late.
 
         A tool call that nobody has brought to an end by now (its handler was left behind, or its task was
         forgotten) has failed.
@@ -161,7 +161,7 @@ class Turn(Lender):
 
 
 class SteerMessage(Struct, frozen=True, kw_only=True):
-    """What the user says while a turn runs.
+    """A message of the user while a turn runs.
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
@@ -175,7 +175,7 @@ class SteerMessage(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The user's words: all text blocks."""
+        """The user's text: all text blocks."""
         return "".join(block.text for block in self.prompt if isinstance(block, v1.TextContent))
 
 

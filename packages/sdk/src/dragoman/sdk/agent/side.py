@@ -1,4 +1,4 @@
-"""A running agent: gives meaning to what a client sends, in one connection.
+"""A running agent: handles the messages of one client, in one connection.
 
 Sessions and turns live here. Everything that a client may not rely on is refused with the code that the
 protocol names for it; a failing handler costs its own answer and nothing else.

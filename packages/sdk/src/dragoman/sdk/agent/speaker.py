@@ -1,4 +1,4 @@
-"""What an agent says in a session: updates, one by one, in order.
+"""Sends the updates of a session to the client, one by one, in order.
 
 `say` and `think` are the hot path of every agent, so the constant bytes around the text are prepared once
 per session and nothing is built or encoded but the text itself. Each method waits when the client is slow,
@@ -43,8 +43,8 @@ def encode_text(text: str) -> bytes:
 
 
 def text_frame(head: bytes, text: str, end: bytes) -> bytes:
-    """A large text as JSON between `head` and `end`. It is encoded slice by slice into the bytes that leave:
-    beside the text there is never more than one copy of it.
+    """A large text as JSON between `head` and `end`. It is encoded in slices into the bytes to send, so
+    that there is never more than one copy besides the text.
     """
     frame, scratch = BytesIO(), bytearray()
     frame.write(head + b'"')
@@ -120,7 +120,7 @@ class Speaker:
         await self.update(v1.AgentThoughtChunk(content=as_block(text), message_id=_or_unset(message_id)))
 
     async def echo(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
-        """A piece of what the user said, for replaying a conversation."""
+        """Send a piece of a user's message, for replaying a conversation."""
         await self.update(v1.UserMessageChunk(content=as_block(text), message_id=_or_unset(message_id)))
 
     async def update(self, update: v1.SessionUpdate) -> None:
@@ -149,13 +149,13 @@ class Speaker:
             raise TurnOver("this turn has been answered; nothing can be said or asked in it any more")
 
     async def plan(self, entries: Iterable[v1.PlanEntry | str | tuple[str, v1.PlanEntryStatus]]) -> None:
-        """The whole plan as it stands now; it replaces the plan before."""
+        """Send the whole current plan; it replaces the plan before."""
         await self.update(
             v1.Plan(entries=[_plan_entry(at, entry) for at, entry in enumerate(as_list(entries, "entries"))])
         )
 
     async def usage(self, *, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
-        """How much of the context window is used, and what the session has cost so far."""
+        """Report how much of the context window is used, and the session's cost so far."""
         price = UNSET if cost is None else v1.Cost(amount=cost, currency=currency)
         await self.update(v1.UsageUpdate(used=used, size=size, cost=price))
 
@@ -168,11 +168,11 @@ class Speaker:
         await self.update(v1.CurrentModeUpdate(current_mode_id=mode_id))
 
     async def title(self, title: str | None) -> None:
-        """What this session is called from now on; None clears it."""
+        """Set the title of this session; None clears it."""
         await self.update(v1.SessionInfoUpdate(title=title))
 
     async def notice(self, title: str, *, severity: str = "info", description: str | None = None) -> None:
-        """Something the user may want to know, but that nothing depends on.
+        """Send information that the user may want to know, but that nothing depends on.
 
         A client that takes no notices is told in a message instead, as the protocol allows.
         """

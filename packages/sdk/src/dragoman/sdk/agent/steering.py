@@ -1,4 +1,4 @@
-"""Steering as an agent's author sees it: messages of the user that come while a turn runs.
+"""Steering for authors of agents: messages of the user that arrive while a turn runs.
 
 A message is offered to the running turn, and the client gets its answer when the turn has decided: taken, or
 not. So a message that comes at the very end of a turn is either in it, or the client is told to send it as a
@@ -35,18 +35,18 @@ class SteeringInbox(Generic[M]):
         self._is_closed = False
 
     def put(self, message: M, on_decision: Callable[[bool], None]) -> None:
-        """Offer a message; `on_decision` hears whether the turn has taken it."""
+        """Offer a message; `on_decision` is called with whether the turn has taken it."""
         if self._is_closed:
             on_decision(False)
         else:
             self._offers.append((message, on_decision))
 
     def take(self) -> list[M]:
-        """All that was offered; the client is told that the turn has it."""
+        """Take all offered messages; the client is told that the turn has them."""
         return [] if not self._offers else self._decide(is_taken=True)
 
     def close(self) -> None:
-        """The turn takes nothing more; what it has not taken is the client's to send again."""
+        """Close the inbox; the client has to send again the messages that the turn has not taken."""
         self._is_closed = True
         if self._offers:
             self._decide(is_taken=False)
@@ -59,7 +59,9 @@ class SteeringInbox(Generic[M]):
 
 
 def read_steering(params: Raw | None) -> tuple[v1.PromptRequest, bool]:
-    """What a client asks for with `_session/steering`, and whether it prompts by itself if no turn runs."""
+    """Read a `_session/steering` request: its content, and whether the client prompts itself if no turn
+    runs.
+    """
     request = read_params(params, v1.PromptRequest)
     if not request.prompt:
         raise invalid_params("prompt must hold a content block")
@@ -70,8 +72,8 @@ def read_steering(params: Raw | None) -> tuple[v1.PromptRequest, bool]:
 
 
 def answer_for(*, is_taken: bool, prompts_itself: bool) -> bytes:
-    """The answer to `_session/steering`. A client that does not know that it may have to prompt is refused:
-    it must not believe that the agent has the message.
+    """The answer to `_session/steering`. A client that does not know that it may have to prompt gets an
+    error: it must not believe that the agent has the message.
     """
     if is_taken:
         return INJECTED

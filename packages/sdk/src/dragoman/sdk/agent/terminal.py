@@ -1,4 +1,4 @@
-"""A command that runs at the client, as the agent sees it."""
+"""A command that runs on the client's machine, as the agent sees it."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Terminal:
 
     @classmethod
     async def create(cls, client: ClientCalls, request: v1.CreateTerminalRequest) -> Terminal:
-        """Start the command. Who is cancelled meanwhile leaves nothing running: the call is not taken back,
-        because the client may have started already, but what it brings is released.
+        """Start the command. If you are cancelled meanwhile, nothing keeps running: the request is not
+        withdrawn, because the client may have started the command already, but the terminal is released.
         """
         client.capabilities.require("terminal", "terminal/create")
         await client.ready()
@@ -85,7 +85,7 @@ class Terminal:
         return v1.Terminal(terminal_id=self.id)
 
     async def output(self) -> v1.TerminalOutputResponse:
-        """What the command has printed so far."""
+        """The output of the command so far."""
         request = v1.TerminalOutputRequest(session_id=self._session_id, terminal_id=self.id)
         return await self._client.ask("terminal/output", request, v1.TerminalOutputResponse)
 

@@ -1,4 +1,4 @@
-"""A tool call as an agent reports it: announced once, always brought to an end.
+"""A tool call that an agent reports: announced once, and always finished.
 
     async with turn.tool("Read config", kind="read") as call:
         await call.progress(content=[...])
@@ -68,8 +68,8 @@ class ToolCallReport:
         return self._is_announced and not self._has_ended
 
     async def announce(self, status: v1.ToolCallStatus | None = None) -> None:
-        """Say that the call exists, in the status that it was made with or in this one. Entering the block
-        does this.
+        """Announce the call, in the status that it was made with or in this one. Entering the block does
+        this.
         """
         status = self._status if status is None else status
         await self._speaker.update(self._announcement(status))
@@ -96,7 +96,7 @@ class ToolCallReport:
         locations: Sequence[v1.ToolCallLocation | str] | None = None,
         raw_output: object = None,
     ) -> None:
-        """Say what has changed; content and locations replace what was there."""
+        """Report changes; content and locations replace the earlier ones."""
         await self._speaker.update(
             v1.ToolCallProgress(
                 tool_call_id=self.id,
@@ -110,7 +110,7 @@ class ToolCallReport:
         self._has_ended = self._has_ended or status in ENDS
 
     async def ask(self, options: Sequence[v1.PermissionOption] | None = None) -> Permission:
-        """Ask the user whether this call may run; on a yes it is in progress from now on."""
+        """Ask the user whether this call may run; after a yes it is in progress."""
         call = v1.ToolCallUpdate(
             tool_call_id=self.id,
             title=self.title,
@@ -126,11 +126,11 @@ class ToolCallReport:
         return permission
 
     async def complete(self, *content: v1.ToolCallContent | str, raw_output: object = None) -> None:
-        """End the call well; content replaces what was shown of it."""
+        """Report that the call has succeeded; content replaces the earlier content."""
         await self.progress(status="completed", content=content or None, raw_output=raw_output)
 
     async def fail(self, *content: v1.ToolCallContent | str, raw_output: object = None) -> None:
-        """End the call as failed; content replaces what was shown of it."""
+        """Report that the call has failed; content replaces the earlier content."""
         await self.progress(status="failed", content=content or None, raw_output=raw_output)
 
     async def __aenter__(self) -> ToolCallReport:

@@ -1,1 +1,1 @@
-"""A client: its declaration, its side of a connection, its sessions and what a turn brings."""
+"""Clients: their declaration, their side of a connection, their sessions, and the updates of a turn."""

@@ -1,4 +1,4 @@
-"""The agent, as a client sees it: who it is, what it can do, its sessions, and how to ask it anything.
+"""The agent as a client sees it: its name, its capabilities, its sessions, and requests to it.
 
 An `AgentHandle` opens sessions, and each `Session` asks through its handle: prompts go in, typed updates come
 out in order.
@@ -55,7 +55,7 @@ class EnvMethod(Struct, frozen=True, kw_only=True):
 
 
 class SessionRouter(Protocol):
-    """What sessions need of the running client; `side.ClientSide` is one."""
+    """The parts of the running client that sessions use; `side.ClientSide` implements it."""
 
     sessions: dict[str, Session]
     opening: int
@@ -138,7 +138,7 @@ class Session:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the agent can do."""
+        """The agent's capabilities."""
         return self.agent.capabilities
 
     @property
@@ -188,7 +188,7 @@ class Session:
 
     @property
     def steering_way(self) -> SteeringWay:
-        """How the agent is given a message while a turn runs."""
+        """How to send the agent a message while a turn runs."""
         return self.agent.steering_way
 
     async def steer(
@@ -208,19 +208,19 @@ class Session:
         await self.interrupt()
 
     async def interrupt(self) -> None:
-        """Stop the running turn, which goes on with what was said since."""
+        """Stop the running turn, which continues with the user's messages since."""
         self.cancelling = self.turn is not None
         self.agent.side.cancel_permissions(self.id)
         self.agent.link.notify("session/cancel", write(v1.CancelNotification(session_id=self.id)))
         self.agent.link.outbox.flush()
 
     async def set_mode(self, mode_id: str) -> None:
-        """Change how the agent works (`session/set_mode`); `modes` lists what there is."""
+        """Change the session's mode (`session/set_mode`); `modes` lists the available ones."""
         request = v1.SetSessionModeRequest(session_id=self.id, mode_id=mode_id)
         await self.agent.ask("session/set_mode", request, v1.SetSessionModeResponse, lane=self.id)
 
     async def set_config_option(self, config_id: str, value: str | bool) -> Sequence[v1.SessionConfigOption]:
-        """Change one option; the answer, and `config_options` from now on, is the whole list."""
+        """Change one option; the answer, and `config_options` from then on, is the complete list."""
         request: dict[str, Any] = {"sessionId": self.id, "configId": config_id, "value": value}
         if isinstance(value, bool):
             request["type"] = "boolean"
@@ -340,7 +340,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         """How it is given a message while a turn runs."""
 
     def introduce(self, answer: v1.InitializeResponse) -> None:
-        """Keep who the agent is and what it can do, as `initialize` says it."""
+        """Store the agent's name and capabilities from `initialize`."""
         self.capabilities = peer_capabilities(answer.agent_capabilities)
         self.info = answer.agent_info or None
         self.auth_methods = answer.auth_methods or ()
@@ -352,7 +352,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
     # Sessions.
 
     async def open_session(self, place: SessionPlace, how: OpenMethod, session_id: str = "") -> Session:
-        """Open a session in one of the three ways; `session_id` is for those that bring one back."""
+        """Open a session in one of the three ways; `session_id` is for loading or resuming one."""
         method = f"session/{how}"
         servers = self._servers(place.mcp_servers, method)
         roots = self._roots(place.additional_directories, method)
@@ -370,7 +370,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         return await self._reopen_session(method, again, result, session_id, place.cwd)
 
     async def fork_session(self, session_id: str, *, cwd: str) -> Session:
-        """A new session that starts where the other one stands."""
+        """Open a new session that starts from the current state of another."""
         request = v1.ForkSessionRequest(session_id=session_id, cwd=cwd)
         return await self._open_session("session/fork", request, v1.ForkSessionResponse, cwd)
 
@@ -397,7 +397,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
     # Login.
 
     async def authenticate(self, method_id: str) -> None:
-        """Log in by one of `auth_methods` (`authenticate`). It has no deadline: a person may be asked."""
+        """Log in by one of `auth_methods` (`authenticate`). No deadline: a person may be involved."""
         await self.ask("authenticate", v1.AuthenticateRequest(method_id=method_id), v1.AuthenticateResponse)
 
     async def logout(self) -> None:
@@ -408,7 +408,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
 
     @property
     def subagents(self) -> SubagentTree:
-        """The child sessions of which the agent has told, in all sessions."""
+        """The child sessions that the agent has announced, in all sessions."""
         return self.side.subagents
 
     async def ask(
@@ -430,13 +430,13 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         return read_result(await self._call(method, params, deadline, lane), result, method)
 
     async def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
-        """Any other request, such as an extension (`_…`): plain data in, plain data out."""
+        """Send any other request, such as an extension (`_…`): plain data in, plain data out."""
         check_text(method, "method")
         data = write_params(params, method, AGENT_NOTIFICATIONS | AGENT_REQUESTS)
         return msgspec.json.decode(await self._call(method, data, deadline, None))
 
     async def notify(self, method: str, params: object = None) -> None:
-        """Any notification, such as an extension."""
+        """Send any notification, such as an extension."""
         check_text(method, "method")
         self.link.notify(method, write_params(params, method, AGENT_REQUESTS | AGENT_NOTIFICATIONS))
         await self.link.outbox.flow()

@@ -1,4 +1,4 @@
-"""A client, declared: who it is and which functions answer an agent's requests.
+"""Declares a client: its name, and which functions answer an agent's requests.
 
 Constructing one starts nothing; `connect` uses it. What has no handler is not advertised and is refused
 when asked for all the same. Permission is the exception that the protocol makes: every client must answer
@@ -133,7 +133,7 @@ class Client:
         return register
 
     def capabilities(self) -> v1.ClientCapabilities:
-        """What this client advertises: what it has handlers for."""
+        """The capabilities that this client advertises: those it has handlers for."""
         has = self.handlers
         extensions = sorted(method for method, _ in has.items() if method.startswith("_"))
         ours: dict[str, object] = {"usage": True, **({"extensions": extensions} if extensions else {})}

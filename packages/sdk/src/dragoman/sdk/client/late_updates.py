@@ -1,4 +1,4 @@
-"""Updates outside any turn: how many bytes are kept of them, and which ones say nothing new."""
+"""Updates outside any turn: limits how many bytes of them are kept, and recognises repeated ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dragoman.sdk.growing_output import supersedes
 
 
 class Sizes:
-    """Counts the bytes of a queue that others take from; callers report its length."""
+    """Counts the bytes of a queue whose readers are elsewhere; callers report its length."""
 
     __slots__ = ("_count", "_runs", "total")
 
@@ -40,8 +40,8 @@ class Sizes:
 def without_superseded(
     late: deque[v1.SessionUpdate], updates: Sequence[v1.SessionUpdate]
 ) -> Sequence[v1.SessionUpdate]:
-    """Growing output is sent again and again, each time whole: only the last of it is kept. Asked for every
-    block of a replay, so it looks closer only where two reports of progress follow each other.
+    """Growing output is sent again and again, each time complete: keep only the last. This runs on every
+    block of a replay, so it looks closer only where two progress updates follow each other.
     """
     progress = v1.ToolCallProgress
     types = list(map(type, updates))

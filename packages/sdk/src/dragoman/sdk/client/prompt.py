@@ -83,12 +83,12 @@ class TurnResult(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """Everything the agent said, thoughts left out; nothing if the turn was told not to keep it."""
+        """The agent's whole text, without thoughts; empty if the turn was told not to keep it."""
         return self.utf8.decode(errors="surrogatepass")
 
 
 class PromptSession(Protocol):
-    """What a turn needs of its session; `Session` is one."""
+    """The parts of a session that a turn uses; `Session` implements it."""
 
     id: str
     is_closed: bool
@@ -100,16 +100,16 @@ class PromptSession(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the agent can do."""
+        """The agent's capabilities."""
 
     @property
     def steering_way(self) -> SteeringWay:
-        """How the agent is given a message while a turn runs."""
+        """How to send the agent a message while a turn runs."""
 
     async def cancel(self) -> None: ...
 
     async def interrupt(self) -> None:
-        """Stop the running turn, which goes on with what was said since."""
+        """Stop the running turn, which continues with the user's messages since."""
 
     def weigh_backlog(self) -> None:
         """The reader has taken updates, or waits for more: decide whether the link reads on."""
@@ -164,7 +164,7 @@ class PromptTurn:
 
     @property
     def result(self) -> TurnResult:
-        """How the turn ended; there is one once the last update was handled."""
+        """The result of the turn, available once the last update was handled."""
         if self._result is None:
             raise LocalMistake("the turn has no result before its last update was handled")
         return self._result
@@ -200,7 +200,7 @@ class PromptTurn:
         return self._drain().__await__()
 
     async def texts(self) -> AsyncGenerator[str, None]:
-        """What the agent says, piece by piece, and nothing else; the turn is iterated as a whole."""
+        """The agent's text, piece by piece, and nothing else; the turn itself yields all updates."""
         async for update in self:
             if isinstance(update, v1.AgentMessageChunk) and isinstance(update.content, v1.TextContent):
                 yield update.content.text
@@ -311,7 +311,7 @@ class PromptTurn:
     async def steer(
         self, *content: str | v1.ContentBlock, otherwise: SteerFallback = "restart"
     ) -> SteerOutcome:
-        """Say something while the turn runs; returns what becomes of it.
+        """Send a message into the running turn; returns its outcome.
 
             match await turn.steer("Leave the tests alone"):
                 case "delivered": ...     # the agent took it into the running turn
@@ -413,7 +413,7 @@ class PromptTurn:
         return self._write_request(self._blocks)
 
     def forget_messages(self) -> None:
-        """What was said and not sent is not sent any more."""
+        """Drop the messages that were not sent yet."""
         self.unsent += tuple(self._messages)
         self._messages.clear()
         self._restarts = False
@@ -432,18 +432,18 @@ class PromptTurn:
             raise LocalMistake("this session was closed")
 
     def give_up(self, why: DragomanError) -> None:
-        """End this turn with an error; the agent is told that nobody waits any more."""
+        """End this turn with an error; the agent gets a cancel."""
         if self._call is not None:
             self._session.link.give_up(self._call, why)
 
     @property
     def is_open(self) -> bool:
-        """Whether the prompt was sent and has no answer yet; perhaps nobody reads it any more."""
+        """Whether the prompt was sent and has no answer yet, even if no caller reads the turn any more."""
         return self._call is not None and not self._call.context.done()
 
     @property
     def listens(self) -> bool:
-        """Whether the turn takes updates: it runs, and somebody reads it."""
+        """Whether the turn takes updates: it runs, and a caller reads it."""
         call = self._call
         return call is not None and not (self._is_abandoned or call.context.is_answered)
 

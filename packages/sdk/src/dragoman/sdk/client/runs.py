@@ -1,4 +1,4 @@
-"""Runs of updates, read by one call into C: whole frames of the commonest kind, envelopes and all.
+"""Reads runs of updates by one call into C: whole frames of the most frequent kind, with their envelopes.
 
 Whatever is not exactly such a frame makes the call fail, and its block is read frame by frame. In a stream of
 words, frames differ in one short string alone: what stands around it is read once, and then only the strings.
@@ -20,7 +20,7 @@ from dragoman.wire.plain import PlainNotification
 
 
 class PlainParams(msgspec.Struct, rename="camel", forbid_unknown_fields=True, gc=False):
-    """The params of an update that carry nothing but what they must: no `_meta`, nothing unknown."""
+    """The params of an update with only the required fields: no `_meta`, nothing unknown."""
 
     session_id: str
     update: v1.SessionUpdate
@@ -51,7 +51,7 @@ _read_strings = json_decoder(list[str]).decode
 
 
 class ChunkRun(msgspec.Struct, frozen=True, gc=False):
-    """How the frames of a stream of words are written around their texts."""
+    """The common form of the frames around the texts of a stream of chunks."""
 
     head: bytes
     """Up to the quote before the text."""
@@ -61,7 +61,7 @@ class ChunkRun(msgspec.Struct, frozen=True, gc=False):
     kind: Callable[..., v1.SessionUpdate]
 
     def read(self, block: bytes) -> list[v1.SessionUpdate] | None:
-        """The updates of a block; None if a frame in it is written in another way."""
+        """The updates of a block; None if a frame in it has another form."""
         head, tail = self.head, self.tail
         begin, end = len(head), -len(tail)
         texts = [line[begin:end] for line in BytesIO(block)]
@@ -83,7 +83,7 @@ class ChunkRun(msgspec.Struct, frozen=True, gc=False):
 
 
 class ChunkReader:
-    """Reads blocks that are written as the last one was."""
+    """Reads blocks that have the same form as the last one."""
 
     __slots__ = ("_run", "session_id")
 
@@ -97,7 +97,7 @@ class ChunkReader:
         self._keep(find_run(block, frames) if len(frames) >= FEW else None)
 
     def read(self, block: bytes) -> list[v1.SessionUpdate] | None:
-        """The updates of a block; None if it is to be read, and learnt, in the long way."""
+        """The updates of a block; None if it has to be read, and its form learnt, the slow way."""
         run = self._run
         updates = run.read(block) if run is not None and block.startswith(run.head) else None
         if updates is None or len(block) > len(updates) * SHORT:
@@ -110,9 +110,7 @@ class ChunkReader:
 
 
 def find_run(block: bytes, frames: list[UpdateFrame]) -> ChunkRun | None:
-    """How the first frame of a block is written, if it is a chunk of text and nothing more. `frames` are
-    those of the block.
-    """
+    """The form of a block's first frame, if it is only a text chunk. `frames` are those of the block."""
     params = frames[0].params
     content = getattr(params.update, "content", None)
     if not isinstance(content, v1.TextContent) or len(block) > len(frames) * SHORT:

@@ -1,4 +1,4 @@
-"""A running client: gives meaning to what an agent sends, in one connection.
+"""A running client: handles the messages of one agent, in one connection.
 
 Updates are the hot path: each is read once, put into its session's list, and handed over once per block.
 What makes no sense is counted and left out; it never ends a turn.
@@ -426,7 +426,7 @@ class ClientSide:
     # Sessions.
 
     def open(self, session: Session) -> None:
-        """From now on updates for this id are this session's, also those that came too early."""
+        """Route updates with this id to this session, including those that arrived too early."""
         self.sessions[session.id] = session
         for notification, size in self._take_orphans(session.id):
             session.keep((notification.update,), size)

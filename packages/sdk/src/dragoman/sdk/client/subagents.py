@@ -1,4 +1,4 @@
-"""Subagents as a client sees them: which session works for which, how it stands, and what it said last.
+"""Subagents as a client sees them: the parent session of each, its state, and its last message.
 
 An agent announces a child session with a `subagent_update` of the parent, and sends what happens there under
 the child's own id. A tree takes the notifications of one connection and keeps what a person needs to see who
@@ -63,7 +63,7 @@ class Subagent(Struct, frozen=True, kw_only=True):
 
     @property
     def standing(self) -> str:
-        """Its state in a word or two."""
+        """The subagent's state in a word or two."""
         if self.state == "requires_action":
             return "waits for an answer"
         if self.state == "idle":
@@ -99,7 +99,7 @@ class SubagentTree:
     # What is heard.
 
     def hear(self, notification: v1.SessionNotification) -> Subagent | None:
-        """Take any notification; gives the subagent that it announces or changes, if it does."""
+        """Read a notification; return the subagent that it announces or changes, if any."""
         session_id = notification.session_id
         if session_id in self._subagents:
             self._keep_words(session_id, notification.update)
@@ -134,12 +134,12 @@ class SubagentTree:
     # Who works for whom.
 
     def last_line(self, session_id: str) -> str:
-        """The last words of a subagent, or the last tool that it began to use."""
+        """The last line of a subagent's text, or the last tool that it started to use."""
         lines = [line.strip() for line in self._tails.get(session_id, "").splitlines()]
         return next((line for line in reversed(lines) if line), "")
 
     def lineage(self, session_id: str) -> list[Subagent]:
-        """The subagent, the one that it works for, and so on; nothing for a session of the client."""
+        """The subagent, its parent, and so on; empty for a session of the client."""
         subagents = []
         subagent = self._subagents.get(session_id)
         while subagent is not None:
@@ -148,7 +148,7 @@ class SubagentTree:
         return subagents
 
     def root_of(self, session_id: str) -> str:
-        """The session of the client for which this one works; itself, unless it is a subagent."""
+        """The client's session at the root of this one; the session itself, unless it is a subagent."""
         subagents = self.lineage(session_id)
         return subagents[-1].parent if subagents else session_id
 
@@ -157,13 +157,15 @@ class SubagentTree:
         return [self._subagents[child] for child in self._children.get(session_id, ())]
 
     def below(self, session_id: str, level: int = 0) -> Iterator[tuple[int, Subagent]]:
-        """All that work for this session, with their levels, each one before those that work for it."""
+        """All subagents below this session with their levels, each before its own subagents."""
         for subagent in self.children_of(session_id):
             yield level, subagent
             yield from self.below(subagent.id, level + 1)
 
     def requester(self, session_id: str) -> str:
-        """Who asks for whom: `linter, for reviewer, for main session`; empty for a session of the client."""
+        """The chain of parents: `linter, for reviewer, for main session`; empty for a session of the
+        client.
+        """
         names = [subagent.name for subagent in self.lineage(session_id)]
         return ", for ".join([*names, "main session"]) if names else ""
 
@@ -172,7 +174,7 @@ MARKS = {"done": "✓", "running": "◐", "waits for an answer": "?", "failed": 
 
 
 def tree_lines(tree: SubagentTree, session_id: str) -> Iterator[str]:
-    """All that work for a session, a line each, with state and last words. Not sanitized."""
+    """All subagents of a session, a line each, with state and last line of text. Not sanitized."""
     for level, subagent in tree.below(session_id):
         last = tree.last_line(subagent.id)
         mark = MARKS.get(subagent.standing, "·")
@@ -213,7 +215,7 @@ MAY_ANNOUNCE = (v1.SubagentUpdate, Unknown)
 
 
 def announcement_in(update: v1.SessionUpdate | Unknown) -> v1.SubagentUpdate | None:
-    """What an update says of a subagent, also in the words of the early draft."""
+    """The subagent in an update, also in the form of the early draft."""
     if isinstance(update, v1.SubagentUpdate):
         return update
     return _of_draft(update) if isinstance(update, Unknown) else None

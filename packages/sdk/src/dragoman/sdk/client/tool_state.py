@@ -1,4 +1,4 @@
-"""A tool call as it stands after all that was said about it.
+"""The current state of a tool call, merged from all its updates.
 
 The first mention creates it, whichever kind of update that is: agents in the wild announce a call twice, or
 never. Later ones change only the fields that they carry; lists are replaced as a whole. Of output that grows
@@ -45,7 +45,7 @@ class ToolState(Struct, frozen=True, kw_only=True):
         return cls(id=update.tool_call_id).after(update)
 
     def after(self, update: v1.ToolCall | v1.ToolCallUpdate) -> ToolState:
-        """The state after one more mention; what the update leaves out stays."""
+        """The state after one more update; fields that the update omits stay."""
         # In version 1 null means the same as absent.
         changes = {
             name: value

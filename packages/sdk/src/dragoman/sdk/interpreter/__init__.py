@@ -1,5 +1,5 @@
-"""Interpreters that run: a client and an agent of different dialects joined, and agents of any dialect for
-`connect`.
+"""Running interpreters: they join a client and an agent of different dialects, or let `connect` reach an
+agent of any dialect.
 """
 
 from dragoman.dialect.ledger import Ledger

@@ -50,7 +50,7 @@ class InterpretedConversation:
         self._end_event = asyncio.Event()
 
     async def wait_ended(self) -> None:
-        """Until one side is gone, or something was lost that must not be."""
+        """Wait until one side is gone, or an essential message was lost."""
         await first_of(self._relay.wait_ended(), self._end_event.wait())
 
     @property

@@ -1,5 +1,5 @@
-"""Credentials for an agent that takes none in `authenticate`: given to it in its own way, if the user has
-said so.
+"""Credentials for an agent that takes none in `authenticate`: passed in the agent's own way, if the user has
+allowed it.
 
 An agent of v1 that logs in by a variable has to be started with it, and one that logs in at a terminal has a
 login command. So the agent's process is started again, with the variable set or after the command has read
@@ -56,7 +56,7 @@ class _RefusedLogin(Exception):
 
 
 class LoginTransport:
-    """The transport to an agent's process, or to the one that was started in its place."""
+    """The transport to an agent's process, or to the process that replaced it after a login."""
 
     def __init__(self, command: Sequence[str], start: Start) -> None:
         self._command = command

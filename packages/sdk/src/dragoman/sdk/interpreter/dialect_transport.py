@@ -1,4 +1,4 @@
-"""From a transport whose peer speaks a dialect to one that speaks v1."""
+"""Wraps a transport whose peer speaks a dialect, so that our side of it speaks v1."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def speaking(
     ledger: Ledger,
     quirks: bool = True,
 ) -> Transport:
-    """`peer` in v1, without its known `quirks`. A client of v1 whose quirks may stay is left alone: nothing
-    stands in between then.
+    """Wrap `peer` so that it speaks v1, without its known `quirks`. A v1 client whose quirks may stay is
+    not wrapped.
     """
     # Our edge for an agent speaks for it to other edges, and it does not. `LoginTransport` looks itself.
     guards = position == "agent" and not settings.credentials
@@ -46,7 +46,7 @@ def interpreter_for(
     quirks: bool = True,
     guards_names: bool = False,
 ) -> Translator | None:
-    """What stands between us and a peer of this dialect; None if nothing has to."""
+    """The interpreter for a peer of this dialect; None if none is needed."""
     if hasattr(socket, "AF_UNIX"):  # what the client lends is reached through one
         settings = replace(settings, client_tools=True)
     if not settings.nonce:
@@ -70,7 +70,7 @@ def agent_in_v1(
     quirks: bool,
     policy: str,
 ) -> Transport:
-    """An agent that somebody connects to, heard in v1; the file `policy` says what is lent to it."""
+    """Wrap an agent that we connect to, so that it speaks v1; the file `policy` says what is lent to it."""
     interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
     return agent if interpreter is None else LendingTransport(agent, interpreter, policy=policy)
 

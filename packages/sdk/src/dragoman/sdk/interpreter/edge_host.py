@@ -1,4 +1,4 @@
-"""The host's part of an interpreter: what an edge asks of whoever runs it.
+"""The host of an interpreter: does the IO that an edge requests.
 
 An edge does no IO. What its peer wants to read and v1 cannot be asked for, it asks of its host: files of ours
 for one side (`request_lending`), files and terminals of the client for the other (`client_tools`). Most
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class EdgeHost:
-    """Answers everything that edges ask of whoever runs them: files of ours for one side, files and terminals
-    of the client for the other. Used from one event loop.
+    """Answers all requests of edges: with our files for one side, with the client's files and terminals
+    for the other. Used from one event loop.
     """
 
     def __init__(self, tell: Answer, *, policy: str = "") -> None:

@@ -22,7 +22,7 @@ EOF_GRACE = 2.0
 
 
 class InterpreterResult(NamedTuple):
-    """What came of a conversation."""
+    """The result of an interpreted conversation."""
 
     ledger: Ledger
     stopped_by: LedgerEntry | None
@@ -42,7 +42,7 @@ def stand_between(
     on_decision: Callable[[DialectDecision], None] | None = None,
     cwd: str | os.PathLike[str] | None = None,
 ) -> InterpreterResult:
-    """Interpret until one side ends; blocks."""
+    """Run the interpreter until one side ends; blocks."""
     from dragoman.sdk.interpreter.credential_login import LoginTransport
     from dragoman.transport.process import ChildTransport, spawn
     from dragoman.transport.stdio import claim_stdio

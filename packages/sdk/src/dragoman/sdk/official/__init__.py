@@ -1,4 +1,4 @@
-"""Agents written for the official Python SDK, on our runtime."""
+"""Runs agents that were written for the official Python SDK."""
 
 from dragoman.sdk.official.adapter import adapt
 

@@ -1,4 +1,4 @@
-"""Agents written for the official Python SDK, served by this one.
+"""Serves agents that were written for the official Python SDK.
 
     from dragoman import serve
     from dragoman.sdk.official.adapter import adapt

@@ -1,4 +1,4 @@
-"""Extensions the official SDK's way: one function for all requests, one for all notifications.
+"""Extension methods in the official SDK's style: one function for all requests, one for all notifications.
 
 Both get the method's name without its underscore and an object of params. Our own way, a handler for each
 name, is looked up by name; here every name that begins with an underscore has a handler.
@@ -18,7 +18,7 @@ RunCall: TypeAlias = Callable[[Awaitable[Any], ClientHandle], Coroutine[object, 
 
 
 class WithExtensions(Handlers):
-    """The given handlers, and one for each extension there may be. `run_call` awaits the object's work."""
+    """The given handlers, and a handler for every extension method. `run_call` awaits the object's work."""
 
     __slots__ = ("_note", "_request", "_run_call")
 

@@ -1,4 +1,4 @@
-"""What a connection of the official SDK speaks through, when this runtime carries its words.
+"""The object that a connection of the official SDK sends through when our runtime carries its messages.
 
 Two methods stand where the SDK has its JSON-RPC: one asks the client, one tells it. Errors leave as those
 that the SDK's users know. It does not know the SDK: whoever makes it brings the error class along.
@@ -28,7 +28,7 @@ class OfficialWire:
 
     @property
     def client(self) -> ClientHandle:
-        """Whoever asked for the work that is being done, or else whoever connected last."""
+        """The client whose request is being handled, or else the one that connected last."""
         client = asking.get(self.latest)
         if client is None:
             raise ConnectionError("no client has connected yet")

@@ -29,7 +29,7 @@ _DEFAULT: Any = object()
 
 
 class CallFlow(Protocol):
-    """What calls need of the direction that they go; `flow.ProxyFlow` is one."""
+    """The parts of a direction that calls use; `flow.ProxyFlow` implements it."""
 
     way: RelayDirection
     calls: Connection[Waiting]
@@ -41,14 +41,14 @@ class CallFlow(Protocol):
         """The other direction."""
 
     def send(self, frame: bytes) -> None:
-        """Send a frame of our own, behind what has passed so far."""
+        """Send a frame of our own, after the frames that have passed so far."""
 
     def weigh(self) -> None:
-        """Stop reading while hooks hold too much back."""
+        """Stop reading while hooks hold back too much."""
 
 
 class ProxyPeer:
-    """One of the two sides, as a proxy calls it."""
+    """One of the two sides, for requests of the proxy itself."""
 
     __slots__ = ("_flow", "_seconds")
 
@@ -61,7 +61,9 @@ class ProxyPeer:
         return self._flow.way.direction == "to_agent"
 
     async def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
-        """Ask this side. The result is typed for a method of the protocol, plain data for any other."""
+        """Send this side a request. The result is typed for a method of the protocol, plain data for any
+        other.
+        """
         receiver: Literal["agent", "client"] = "agent" if self._is_agent else "client"
         default = bound(method, self._seconds, receiver=receiver)
         seconds = default if deadline is _DEFAULT else check_seconds(deadline, "deadline")
@@ -83,7 +85,7 @@ class ProxyPeer:
         return self._result(method, answer)
 
     def notify(self, method: str, params: object = None) -> None:
-        """Tell this side."""
+        """Send this side a notification."""
         if self._flow.end_reason is not None:
             raise self._flow.end_reason.with_traceback(None)
         self._flow.send(notification(method, _encode(params)))
@@ -110,7 +112,7 @@ def _encode(params: object) -> bytes | None:
 
 
 class ProxyConversation(Protocol):
-    """One conversation through a proxy, as its hooks see it; `proxy.ProxySide` is one."""
+    """One conversation through a proxy, as its hooks see it; `proxy.ProxySide` implements it."""
 
     to_agent: ProxyPeer
     to_client: ProxyPeer

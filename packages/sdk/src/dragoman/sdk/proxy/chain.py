@@ -1,4 +1,4 @@
-"""The routes of a chain: who gets what, under which id, wrapped or not.
+"""The routes of a chain: who receives each message, under which id, and wrapped or not.
 
 Each hop has books of its own, because each chooses its ids: whatever is carried from one hop to another gets
 a new id there, and its answer finds the way back. Everything is carried on in the moment that it arrives, so
@@ -51,7 +51,7 @@ _members = json_decoder(dict[str, Raw])
 
 
 class Hop:
-    """The client (0), a component or the agent: one transport, and the books of what is open on it."""
+    """A member of a chain: the client (0), a proxy or the agent, with its transport and its open requests."""
 
     def __init__(self, chain: ProxyChain, transport: Transport, *, index: int) -> None:
         self.index = index

@@ -72,7 +72,7 @@ class ConductorRun:
         await self.aclose()
 
     async def wait_ended(self) -> None:
-        """Until the client or a component has ended, and all others were brought to their end."""
+        """Wait until the client or a component has ended, and all others have been ended."""
         if self._run is not None:
             await asyncio.shield(self._run)
 

@@ -1,4 +1,4 @@
-"""One direction of a running proxy: what passes, what is judged, what is held back.
+"""One direction of a running proxy: passes frames on, calls hooks for some, and holds frames back meanwhile.
 
 Most blocks are only searched for names: one in which no hooked method, no id and no escape can be found
 passes as it is. Where that cannot be proven, the envelopes are glanced at, and only a frame that has a hook
@@ -102,12 +102,14 @@ class ProxyFlow:
             self._flush()
 
     def send(self, frame: bytes) -> None:
-        """Send a frame of our own, behind what has passed so far."""
+        """Send a frame of our own, after the frames that have passed so far."""
         self._flush()
         self.way.send(frame)
 
     def hang_up(self, reason: LinkClosed) -> None:
-        """Nobody answers any more what goes this way: our own calls fail, and so do requests that we hold."""
+        """Fail our own calls and the held requests of this direction, because nobody answers them any
+        more.
+        """
         self.end_reason = reason
         for call in self.calls.abandon():
             if not call.context.done():
@@ -283,7 +285,7 @@ class ProxyFlow:
         self.weigh()
 
     def weigh(self) -> None:
-        """Stop reading while too much is held back; later if an answer that we wait for comes this way."""
+        """Stop reading while too much is held back; not while an answer that we wait for comes this way."""
         limits = self._limits
         max_bytes = limits.backlog_hard_bytes if self.back.calls.calls else limits.backlog_bytes
         (self.way.hold if self.lanes.size > max_bytes else self.way.listen)(HELD)

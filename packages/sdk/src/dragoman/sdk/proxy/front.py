@@ -1,4 +1,4 @@
-"""A transport whose first block was read before anybody started it: that block tells who shall.
+"""A transport that reads its first block early, so that this block can decide who handles the connection.
 
 It is the transport that it was given, in all other respects. Reading stops behind the first block until
 `start`, and begins with that block again.
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class FirstBlockTransport:
-    """`first` reads the first block; `start` then gives it to the sink that it is for."""
+    """Reads the first block with `first`; `start` then gives it to its sink."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -34,7 +34,7 @@ class FirstBlockTransport:
         self._is_paused = False  # by whoever started us
 
     async def first(self) -> bytes | None:
-        """The first block, or None if there is none. Begins to read."""
+        """Start reading, and return the first block, or None if there is none."""
         self._transport.start(self)
         await self._has_first.wait()
         return self._first

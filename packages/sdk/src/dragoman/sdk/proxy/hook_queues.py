@@ -1,4 +1,4 @@
-"""Frames that a proxy holds back: one lane per session, in arrival order.
+"""Queues of frames that a proxy holds back: one per session, in arrival order.
 
 A frame whose hook is async is judged in the worker of its lane; what arrives for the same session meanwhile
 queues behind it, hooked or not. Other sessions pass by. A held frame can be taken out again, because a cancel
@@ -22,7 +22,7 @@ from dragoman.wire import Id
 
 
 class ForwardedRequest:
-    """A request that passes, or is held, and is not answered yet."""
+    """A request that was passed on or is held, and has no answer yet."""
 
     __slots__ = ("id", "method", "queued_frame", "session")
 
@@ -63,7 +63,9 @@ class _HookQueue:
 
 
 class HookQueues:
-    """All lanes of one direction; a lane exists only while it is busy. `settle` learns each item's fate."""
+    """All queues of one direction; a queue exists only while it is busy. `settle` gets each frame's
+    outcome.
+    """
 
     __slots__ = ("_empty", "_lanes", "_owner", "_settle", "_side", "size")
 
@@ -107,7 +109,7 @@ class HookQueues:
                 self._settle(item, FrameFate(back=answer))
 
     async def finish(self, seconds: float) -> None:
-        """Wait until nothing is held any more, but no longer than this."""
+        """Wait until no frame is held, up to this time."""
         try:
             async with asyncio.timeout(seconds):
                 while self._lanes:

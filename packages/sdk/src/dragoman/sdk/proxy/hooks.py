@@ -1,4 +1,4 @@
-"""What a hook of a proxy does to one frame: read it, ask the hook, and say what becomes of it.
+"""Applies a hook of a proxy to one frame: reads the frame, calls the hook, and returns the outcome.
 
 The answer is a `FrameFate`: what goes on to the other side, and what goes back to the sender. A hook that
 fails lets nothing through: whoever put it there to keep something out must not find that an exception let it
@@ -35,14 +35,16 @@ _members = json_decoder(dict[str, Raw])
 
 
 class FrameFate(NamedTuple):
-    """What a hook decided: frames to send onward and back."""
+    """A hook's decision: frames to send onward and back."""
 
     onward: bytes | None = None
     back: bytes | None = None
 
 
 class HookReply:
-    """What a hook on an extension request returns to answer it; plain data alone could also be its params."""
+    """Return value of a hook that answers an extension request itself; plain data could also be its
+    params.
+    """
 
     __slots__ = ("result",)
 
@@ -51,7 +53,7 @@ class HookReply:
 
 
 def with_member(frame: bytes, name: str, value: bytes) -> bytes:
-    """The frame with one member replaced; every other one stays as it was, also those that nobody knows."""
+    """The frame with one field replaced; all others stay, including unknown ones."""
     fields = _members.decode(frame)
     fields[name] = Raw(value)
     return msgspec.json.encode(fields) + b"\n"

@@ -1,4 +1,4 @@
-"""A proxy: which messages between a client and an agent it looks at, and its conversations.
+"""A proxy: the messages between a client and an agent that it handles, and its conversations.
 
     proxy = Proxy("some-agent --acp")
 
@@ -57,7 +57,7 @@ NO_AGENT = error_object(INTERNAL_ERROR, "Internal error: the agent could not be 
 
 
 class Proxy:
-    """What stands between. One proxy may serve any number of conversations at once.
+    """A proxy between clients and agents. It may serve any number of conversations at once.
 
         proxy = Proxy("some-agent --acp")
 
@@ -129,8 +129,8 @@ class Proxy:
 
     @staticmethod
     def reply(result: object) -> HookReply:
-        """What a hook on an extension request returns to answer it itself: params and result of extensions
-        are plain data, which could not be told apart.
+        """The return value of a hook that answers an extension request itself: params and results of
+        extensions are both plain data, so they could not be told apart.
         """
         return HookReply(result)
 
@@ -179,12 +179,12 @@ class ProxyRun:
         await self.aclose()
 
     async def wait_ended(self) -> None:
-        """Until one side has ended and the other was brought to its end."""
+        """Wait until one side has ended and the other has been ended."""
         if self._run is not None:
             await asyncio.shield(self._run)
 
     async def aclose(self, *, grace: float = 0.0) -> None:
-        """End the conversation; what is held back gets `grace` seconds to go on."""
+        """End the conversation; held frames get `grace` seconds to be passed on."""
         if not self._stop.is_set():
             self._grace = grace
             self._stop.set()

@@ -1,4 +1,4 @@
-"""Where a frame says which session or which request it is about; everything else in it is skipped."""
+"""Reads from a frame which session or request it belongs to, and skips everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A proxy as a link of a chain: both of its sides travel over one connection, to the conductor.
+"""A proxy as part of a chain: both of its sides use one connection, which leads to the conductor.
 
 https://agentclientprotocol.com/rfds/proxy-chains. What comes as it is comes from the client's side; what is
 wrapped in `proxy/successor` comes from whoever is next. The same holds for what we send. `Successor` takes

@@ -1,4 +1,4 @@
-"""`proxy/successor`: one message inside another, as the hops of a chain exchange it.
+"""`proxy/successor`: one message inside another, as the members of a chain exchange it.
 
 https://agentclientprotocol.com/rfds/proxy-chains. The params of the inner message stay the bytes that they
 are; `_meta` of the wrapping belongs to one hop and is not carried further.

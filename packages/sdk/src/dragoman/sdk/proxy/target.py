@@ -1,4 +1,4 @@
-"""From what a proxy or a conductor was given to a transport: a command is started, an object is served here.
+"""Opens a transport for the target of a proxy or conductor: starts a command, or serves an object here.
 
 Whatever is opened is closed with the stack that it was opened on.
 """

@@ -1,4 +1,4 @@
-"""A conversation with a hub that outlives its connections: cut off, it comes back and goes on where it was.
+"""A conversation with a hub that survives lost connections: it reconnects and continues where it stopped.
 
 `Resumption` holds the rules and does no IO; `ResumingTransport` runs them over any transport.
 """

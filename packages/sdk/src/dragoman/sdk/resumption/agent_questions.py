@@ -1,4 +1,4 @@
-"""What the agent asks of the editor: each request once, under one id, however often the hub has to send it.
+"""The agent's requests to the editor: each is passed on once, under one id, however often the hub sends it.
 
 On every connection the hub asks under another id, but by the same name; here the name stands for one id of
 ours. An answer is kept behind its sending, because it may not have arrived: the hub then asks again and gets

@@ -1,4 +1,4 @@
-"""What the editor is told of what the hub says: once, in order, and without the hub's marks.
+"""Passes the hub's messages to the editor: each once, in order, and without the hub's marks.
 
 It keeps what was told of every session, and what every question was called. What it gives back is for the
 editor; None is nothing for it. It knows nothing of connections beyond their number.

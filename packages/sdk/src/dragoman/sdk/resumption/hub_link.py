@@ -1,5 +1,5 @@
-"""From the address of a hub to a transport that survives: WebSocket or Streamable HTTP, opened as often as
-need be.
+"""A transport to the address of a hub that survives lost connections: WebSocket or Streamable HTTP, opened
+as often as needed.
 """
 
 from __future__ import annotations

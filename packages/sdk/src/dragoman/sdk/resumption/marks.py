@@ -1,4 +1,4 @@
-"""What a hub and its clients write into `_meta.dragoman` for each other: read, put in, taken out again.
+"""Reads, writes and removes the marks in `_meta.dragoman` that a hub and its clients send each other.
 
 Everything else in the params or the result stays as it is. Whatever is no object has no mark and gets none.
 Knows nothing of what the marks mean.
@@ -22,7 +22,7 @@ HIDDEN = ("cursor", "request")
 
 
 class MessageMark(Struct, gc=False):
-    """Where a message stands in its session, what a request is called, by which key something is known."""
+    """A hub's mark: the message's position in its session, a request's name, an idempotency key."""
 
     cursor: str = ""
     request: str = ""
@@ -44,7 +44,7 @@ NO_MARK = MessageMark()
 
 
 def look(params: bytes | Raw | None) -> tuple[str, MessageMark]:
-    """The session that params speak of, and their mark. Members of the wrong type count as absent."""
+    """The session that params name, and their mark. Fields of the wrong type count as absent."""
     if params is None:
         return "", NO_MARK
     try:
@@ -64,7 +64,7 @@ def _look_again(fields: Mapping[str, Raw]) -> tuple[str, MessageMark]:
 
 
 def fields_of(raw: bytes | Raw | None) -> dict[str, Raw]:
-    """The members of an object, unread; none if it is something else."""
+    """The fields of an object, undecoded; none if it is not an object."""
     try:
         return {} if raw is None else _fields.decode(raw)
     except UNREADABLE_TEXT:
@@ -72,7 +72,7 @@ def fields_of(raw: bytes | Raw | None) -> dict[str, Raw]:
 
 
 def text_of(raw: bytes | Raw | None) -> str:
-    """A member that is a text; empty if it is something else."""
+    """A field that is a text; empty if it is not."""
     try:
         return "" if raw is None else msgspec.json.decode(raw, type=str)
     except UNREADABLE_TEXT:
@@ -80,7 +80,7 @@ def text_of(raw: bytes | Raw | None) -> str:
 
 
 def put(params: bytes | Raw | None, ours: Mapping[str, object]) -> bytes:
-    """Params with `ours` in their mark; what somebody else has put there already stays."""
+    """Params with `ours` added to their mark; fields that are there already stay."""
     fields = fields_of(params)
     if not fields and params is not None and bytes(params).strip() not in (b"{}", b"null"):
         return bytes(params)  # no object: it has no place for a mark

@@ -1,4 +1,4 @@
-"""The rules of a conversation that outlives its connections; docs/hub-protocol.md is its other half.
+"""The rules of a conversation that survives lost connections; docs/hub-protocol.md has the hub's part.
 
 An editor is on one side, a hub on the other. `say` takes the editor's messages and `hear` the hub's;
 `on_open` and `on_connection_lost` report the connection. What is to be sent is then in `to_hub` and
@@ -103,7 +103,9 @@ class Resumption:
             self._say_held()
 
     def on_connection_lost(self) -> None:
-        """What was written last may have arrived or not; all of it is settled on the next connection."""
+        """Prepare for a reconnect: the last messages may have arrived or not, which the next connection
+        settles.
+        """
         self.to_hub.clear()
         self._returns.clear()
         self._checks.clear()
@@ -118,7 +120,7 @@ class Resumption:
             )
 
     def give_up(self, why: str) -> None:
-        """Refuse everything that the editor waits for: the hub is gone for good."""
+        """Fail all open requests of the editor: the hub is gone for good."""
         self.phase = "over"
         waiting = [request.id for request in self._sent_messages.requests()]
         if self._initialize is not None and self.is_hub is None:
@@ -135,7 +137,9 @@ class Resumption:
     # What the editor says.
 
     def say(self, frame: bytes) -> None:
-        """Answers do not wait for their turn: the hub may need one before it can go on with anything else."""
+        """Send the editor's messages. Answers do not wait for their turn: the hub may need one before it
+        can continue.
+        """
         frame = frame if frame.endswith(b"\n") else frame + b"\n"
         if self.phase == "plain":
             self.to_hub.append(frame)

@@ -1,4 +1,4 @@
-"""Many updates at once: a block in which each frame is an update with the hub's mark, where our hub puts it.
+"""Many updates at once: a block in which each frame is an update with the hub's mark in its usual place.
 
 That is what nearly all of a replay and of a stream is; taken one by one, the marks would cost more than the
 updates. What looks different in any way is none of this, and is read frame by frame. Nothing is parsed here:
@@ -16,7 +16,9 @@ _SESSION = b'"}},"sessionId":"'
 
 
 def remove_marks(block: bytes) -> tuple[bytes, dict[str, str]] | None:
-    """The block without its marks, and the last cursor of each session in it; None if it is no such block."""
+    """The block without its marks, and the last cursor of each session; None if it is not a block of
+    marked updates.
+    """
     if not block.startswith(_MARK):  # nearly always enough to tell
         return None
     # A frame holds no newline, so what stands behind one is the beginning of a frame.

@@ -1,4 +1,5 @@
-"""What the editor has said and the hub has not answered: kept until it is, to be said again if need be.
+"""The editor's messages that the hub has not answered: kept until it does, and sent again after a lost
+connection.
 
 A request is kept until its answer comes; a cancel, until no turn is open that it was meant for; a withdrawal,
 until what it withdraws is answered. All of them are said again in the order in which they were said.
@@ -33,7 +34,7 @@ OURS = "_dragoman/hub/"
 
 
 class SentRequest(Struct, gc=False):
-    """A request without an answer. `frame` is empty if it must not be said again."""
+    """A request without an answer. `frame` is empty if it must not be sent again."""
 
     id: Id
     method: str
@@ -51,7 +52,7 @@ class _DependentNotification(Struct, gc=False):
 
 
 class SentMessages:
-    """`number` grows with everything that is said."""
+    """The messages of the editor. `number` counts all that were sent."""
 
     def __init__(self, *, room: int = ROOM) -> None:
         self._room = room

@@ -1,4 +1,4 @@
-"""The sessions that the editor has open: how to come back to each, and how far the editor has been told.
+"""The sessions that the editor has open: how to resume each, and up to where the editor has received it.
 
 A load that was cut off in the middle of its replay is asked for again, and the hub tells the session from its
 beginning: what the editor has had of it is skipped, up to the last message that it got. Its answer comes
@@ -65,7 +65,7 @@ class ResumedSessions:
         return method, put(params, ours)
 
     def is_resumed(self, session: str) -> bool:
-        """Whether it is come back to as one that is worked in, not only looked at."""
+        """Whether the session is resumed for work, not only for reading."""
         return self._open.get(session, ("",))[0] == RESUME
 
     # How far the editor has been told.
@@ -97,7 +97,7 @@ class ResumedSessions:
         return bool(self._skipping)
 
     def on_update(self, session: str, cursor: str) -> bool:
-        """The same for an update. False if it had this one before and must not get it again."""
+        """The same for an update. False if the editor has had it before and must not get it again."""
         if not cursor or not session:
             return True
         target = self._skipping.get(session)

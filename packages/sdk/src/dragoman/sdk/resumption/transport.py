@@ -1,4 +1,4 @@
-"""A transport that is one conversation over many connections.
+"""A transport that carries one conversation over many connections.
 
 It opens a connection, and another when that breaks, for as long as it is wanted; `Resumption` says what has
 to be said on each. Whoever reads from it sees a pause. While there is no connection, what is written waits
@@ -48,7 +48,7 @@ COMING_BACK = 120.0
 
 
 class ConnectionNotice(Struct, frozen=True, kw_only=True):
-    """How it stands with the connection. `seconds`: until the next attempt, or since there was none."""
+    """The state of the connection. `seconds`: until the next attempt, or since there was none."""
 
     kind: Literal["unreached", "lost", "back"]
     seconds: float
@@ -154,7 +154,7 @@ class ResumingTransport:
             self._inner.resume()
 
     async def finish_writing(self) -> None:
-        """Send what waits, if that can be done in time. The hub hears of no end yet."""
+        """Send waiting messages within the time limit. The hub is not told of an end yet."""
         await self._flush_held()
         if self._inner is not None and hasattr(self._inner, "finish_writing"):
             await self._inner.finish_writing()
@@ -170,7 +170,9 @@ class ResumingTransport:
         self._has_flushed = True
 
     def cursor(self, session: str) -> str:
-        """How far whoever reads here has been told of this session, in the hub's own terms."""
+        """The position in this session up to which the reader has received the stream, as the hub's
+        cursor.
+        """
         return self.core.cursor(session)
 
     def release(self) -> None:

@@ -1,1 +1,1 @@
-"""An agent that is watched: deadlines, crashes, restarts, and sessions that outlive a process."""
+"""Supervised agents: deadlines, crashes, restarts, and sessions that survive a process."""

@@ -1,4 +1,4 @@
-"""How a supervised agent is started, again and again in the same way.
+"""Starts a supervised agent, each time in the same way.
 
 `AgentTarget` says what to start and how; `start_agent` starts one `AgentLife` of it, within its deadlines.
 A command gets a closed environment (see `environment`) and the PATH of the login shell.
@@ -51,7 +51,7 @@ class AgentTarget:
     launcher: Sequence[str] = ()
 
     async def environment(self) -> tuple[Mapping[str, str] | None, str | None]:
-        """What a command is started with, and a note if something is not as it should be."""
+        """The environment of a command, and a note if something is unusual."""
         if self.env is not None:
             return resolve_environment(self.env), None
         shell = await login_path() if self.shell_path else None
@@ -62,7 +62,7 @@ class AgentTarget:
 
 
 async def start_agent(source: AgentTarget, *, number: int, report: EventReporter) -> AgentLife:
-    """A living agent, initialized; or the error that says why not, with nothing left behind."""
+    """Start and initialize an agent; on an error nothing is left running."""
     transport = await _open_target(source, report)
     connecting = connect(
         transport,

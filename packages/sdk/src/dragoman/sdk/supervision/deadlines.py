@@ -1,4 +1,4 @@
-"""How long an agent may take for what, each with its error. None means as long as it likes.
+"""How long an agent may take for each kind of work, and the error when it takes longer. None means no limit.
 
 Some have no bound by default. How long a model may think is for its user to say, and a fixed cap on a turn
 would kill healthy work. A person who logs in takes as long as it takes.

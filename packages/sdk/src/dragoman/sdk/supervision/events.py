@@ -1,4 +1,4 @@
-"""What happens to a supervised agent, told to whoever listens.
+"""Events of a supervised agent, for its listeners.
 
 One type for all, because what is done with them is the same: shown, logged, counted. `kind` says which fields
 mean something; `text` says it to a person.
@@ -23,7 +23,7 @@ EventKind: TypeAlias = Literal[
 
 
 class SupervisionEvent(Struct, frozen=True, kw_only=True):
-    """One thing that happened."""
+    """One event of a supervised agent."""
 
     kind: EventKind
     text: str

@@ -1,4 +1,4 @@
-"""One process of a supervised agent, from its start to the moment when nothing is left of it.
+"""One process of a supervised agent, from its start until it and its children are gone.
 
 It notices the end at once, whoever is talking then or not, and reports it once. Ending it can be asked for
 without waiting; the waiting is done by whoever closes the supervisor.
@@ -58,13 +58,13 @@ class AgentLife:
 
     @property
     def pid(self) -> int | None:
-        """Its process, if it is one."""
+        """The id of its process, if it is one."""
         tree = getattr(self.handle.link.transport, "tree", None)
         pid = getattr(tree, "pid", None)
         return pid if isinstance(pid, int) else None
 
     def watch(self, died: Callable[[AgentLife, DragomanError], None]) -> None:
-        """From now on `died` is called when it ends, unless it was told to."""
+        """Call `died` when the process ends unexpectedly, from now on."""
         self._watch = asyncio.create_task(self._watching(died), name=f"watch over life {self.number}")
 
     async def _watching(self, died: Callable[[AgentLife, DragomanError], None]) -> None:
@@ -95,7 +95,9 @@ class AgentLife:
 
 
 async def together(ends: Iterable[Coroutine[object, None, None]]) -> None:
-    """End several at once, each of which may take seconds; one that fails does not keep the others."""
+    """Close several objects at once, each of which may take seconds; an error in one does not stop the
+    others.
+    """
     tasks = [asyncio.ensure_future(end) for end in ends]
     if tasks:
         await asyncio.wait(tasks)

@@ -1,4 +1,4 @@
-"""When an agent that died is started again, how late, and when no more.
+"""Decides when an agent that died is started again, after which delay, and when to give up.
 
 Values in, values out: the clock is the caller's.
 """
@@ -28,7 +28,7 @@ class Restarts(Struct, frozen=True, kw_only=True):
 
 
 class CrashHistory:
-    """The deaths of one agent."""
+    """The crashes of one agent."""
 
     __slots__ = ("_restarts", "_times", "last")
 

@@ -1,4 +1,4 @@
-"""A session that outlives its agent's process.
+"""A session that survives its agent's process.
 
 It knows what it takes to have it again: its id, its folders and servers, and what was set in it. When the
 process is another one than last time, it is resumed, or else loaded, or else made anew, which is told as
@@ -58,7 +58,7 @@ Replay: TypeAlias = Literal["swallow", "keep"]
 
 
 class SessionSupervisor(Protocol):
-    """What a session needs of whoever starts its agent again; `SupervisedAgent` is one."""
+    """The parts of a supervisor that its sessions use; `SupervisedAgent` implements it."""
 
     deadlines: Deadlines
     restarts: Restarts
@@ -69,7 +69,7 @@ class SessionSupervisor(Protocol):
 
     @property
     def handle(self) -> AgentHandle:
-        """The agent as it is now, dead or alive."""
+        """The current agent, dead or alive."""
 
     @property
     def info(self) -> v1.Implementation | None: ...
@@ -78,16 +78,16 @@ class SessionSupervisor(Protocol):
         """Forget the deaths so far."""
 
     async def living_agent(self) -> AgentLife:
-        """The living process; starts one if the last has ended."""
+        """The running agent; starts one if the last has ended."""
 
     def on_death(self, life: AgentLife, error: DragomanError) -> None:
         """Report that a process has ended."""
 
     async def with_login(self, life: AgentLife, attempt: Callable[[], Awaitable[T]]) -> T:
-        """What `attempt` gives, after a login if it needs one."""
+        """The result of `attempt`, after a login if it needs one."""
 
     async def log_in(self, refusal: CallFailed, *, tried_method: str | None) -> str:
-        """After a refusal: try what can be tried, unless it was tried before."""
+        """Log in after a refusal, if a method can be tried that was not tried before."""
 
 
 class SupervisedSession:
@@ -110,7 +110,7 @@ class SupervisedSession:
 
     @property
     def id(self) -> str:
-        """What the agent calls it; another one after its context was lost."""
+        """The agent's id of the session; it changes when the context was lost."""
         return self._session.id
 
     @property
@@ -173,7 +173,7 @@ class SupervisedSession:
             self.expect_end(turn)
 
     def expect_end(self, turn: PromptTurn) -> None:
-        """It was cancelled; should the agent never end it, it is given up."""
+        """Note that the turn was cancelled; if the agent never ends it, it is given up."""
         seconds = self.agent.deadlines.cancel
         if seconds is not None:
             why = CallTimeout("the end of a cancelled turn", seconds)
@@ -310,7 +310,7 @@ class SupervisedTurn:
         return self._drain().__await__()
 
     async def texts(self) -> AsyncGenerator[str, None]:
-        """What the agent says, piece by piece, and nothing else; the turn is iterated as a whole."""
+        """The agent's text, piece by piece, and nothing else; the turn itself yields all updates."""
         async with aclosing(self._updates()) as updates:
             async for update in updates:
                 if isinstance(update, v1.AgentMessageChunk) and isinstance(update.content, v1.TextContent):
@@ -377,7 +377,7 @@ class SupervisedTurn:
 
 
 class FirstByte:
-    """Gives a turn up when the agent says nothing at all after its prompt."""
+    """Gives a turn up when the agent sends nothing after its prompt."""
 
     __slots__ = ("_received_before", "_seconds", "_side", "_timer", "_turn")
 

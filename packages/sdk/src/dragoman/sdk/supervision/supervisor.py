@@ -1,4 +1,4 @@
-"""`supervised`: an agent that is watched, started again after a death, and never silent about it.
+"""`supervised`: watches an agent, restarts it after a crash, and reports every event.
 
     async with supervised("some-agent --acp", on_event=show) as agent:
         session = await agent.new_session(cwd="/project")
@@ -68,7 +68,7 @@ def supervised(
     policy: str = "",
     launcher: Sequence[str] = (),
 ) -> SupervisedAgent:
-    """An agent under supervision, for the length of an `async with`; nothing starts before it is entered.
+    """Supervise an agent during an `async with`; nothing starts before it is entered.
 
     A command gets the closed environment with the names in `env_allow` and the values in `env_set`, and the
     PATH of the login shell unless `shell_path` is off; `env` takes the place of all that. `replay` says what
@@ -156,7 +156,7 @@ class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]])
 
     @property
     def handle(self) -> AgentHandle:
-        """The agent as it is now, dead or alive; `living` gives one that lives."""
+        """The current agent, dead or alive; `living` gives one that is running."""
         if self._life is None:
             raise LocalMistake("the agent was not started yet")
         return self._life.handle
@@ -174,7 +174,7 @@ class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]])
     async def open_session(
         self, place: SessionPlace, how: OpenMethod, session_id: str = ""
     ) -> SupervisedSession:
-        """Open a session in a living agent, after a login if the agent wants one."""
+        """Open a session in a running agent, after a login if the agent requires one."""
         life = await self.living_agent()
         session = await self.with_login(life, lambda: life.handle.open_session(place, how, session_id))
         return SupervisedSession(self, session, life, place)
@@ -185,19 +185,19 @@ class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]])
         return await call_with_login(life.handle, attempt, self._login)
 
     async def log_in(self, refusal: CallFailed, *, tried_method: str | None) -> str:
-        """After a refusal: try what can be tried, unless it was tried before."""
+        """Log in after a refusal, if a method can be tried that was not tried before."""
         if tried_method is not None:
             raise refused_after_login(self.handle, refusal, self._login, tried_method=tried_method)
         return await log_in(self.handle, refusal, self._login)
 
     async def logout(self) -> bool:
-        """Log out if the agent can; False when it never said that it does."""
+        """Log out if the agent supports it; otherwise return False."""
         return await log_out((await self.living_agent()).handle)
 
     # Life and death.
 
     async def living_agent(self) -> AgentLife:
-        """The living process; starts one if the last has ended. Raises `CrashLoop` after too many deaths."""
+        """The running agent; starts one if the last has ended. Raises `CrashLoop` after too many crashes."""
         if self._lock is None or self._is_closed:
             raise LocalMistake("a supervised agent is used inside of its `async with`")
         async with self._lock:
@@ -207,7 +207,7 @@ class SupervisedAgent(SessionOpener[Coroutine[object, None, SupervisedSession]])
             return self._life
 
     def forgive(self) -> None:
-        """Forget the deaths so far: whoever repaired something may try again at once."""
+        """Forget the crashes so far, so that a caller who repaired the cause may try again at once."""
         self._deaths.clear()
         self._crash_loop = None
 

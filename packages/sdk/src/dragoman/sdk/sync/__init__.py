@@ -1,1 +1,3 @@
-"""The faces of a turn for handlers that are plain functions and run in threads of the asyncio server."""
+"""Turns, sessions and tools for handlers that are plain functions and run in threads of the asyncio
+server.
+"""

@@ -56,12 +56,12 @@ class SyncAgentHandle(SessionOpener["SyncSession"]):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the agent said that it can do."""
+        """The agent's capabilities."""
         return self._agent.capabilities
 
     @property
     def info(self) -> Implementation | None:
-        """Name and version of the agent, if it told."""
+        """The agent's name and version, if it has sent them."""
         return self._agent.info
 
     @property
@@ -76,17 +76,17 @@ class SyncAgentHandle(SessionOpener["SyncSession"]):
 
     @property
     def subagents(self) -> SubagentTree:
-        """The child sessions of which the agent has told, in all sessions."""
+        """The child sessions that the agent has announced, in all sessions."""
         return self._agent.subagents
 
     # Sessions.
 
     def open_session(self, place: SessionPlace, how: OpenMethod, session_id: str = "") -> SyncSession:
-        """Open a session in one of the three ways; `session_id` is for those that bring one back."""
+        """Open a session in one of the three ways; `session_id` is for loading or resuming one."""
         return SyncSession.before(self._run(self._agent.open_session(place, how, session_id)), self)
 
     def fork_session(self, session_id: str, *, cwd: str) -> SyncSession:
-        """A new session that starts where the other one stands."""
+        """Open a new session that starts from the current state of another."""
         return SyncSession.before(self._run(self._agent.fork_session(session_id, cwd=cwd)), self)
 
     def list_sessions(self, *, cwd: str | None = None) -> Iterator[SessionInfo]:
@@ -100,7 +100,7 @@ class SyncAgentHandle(SessionOpener["SyncSession"]):
     # Login.
 
     def authenticate(self, method_id: str) -> None:
-        """Log in by one of `auth_methods` (`authenticate`). It has no deadline: a person may be asked."""
+        """Log in by one of `auth_methods` (`authenticate`). No deadline: a person may be involved."""
         self._run(self._agent.authenticate(method_id))
 
     def logout(self) -> None:
@@ -116,11 +116,11 @@ class SyncAgentHandle(SessionOpener["SyncSession"]):
         return self._run(self._agent.ask(method, message, result, deadline=deadline))
 
     def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
-        """Any other request, such as an extension (`_…`): plain data in, plain data out."""
+        """Send any other request, such as an extension (`_…`): plain data in, plain data out."""
         return self._run(self._agent.call(method, params, deadline=deadline))
 
     def notify(self, method: str, params: object = None) -> None:
-        """Any notification, such as an extension."""
+        """Send any notification, such as an extension."""
         self._run(self._agent.notify(method, params))
 
 
@@ -153,7 +153,7 @@ class SyncSession:
 
     @property
     def id(self) -> str:
-        """What the agent calls the session."""
+        """The agent's id of the session."""
         return self._session.id
 
     @property
@@ -163,7 +163,7 @@ class SyncSession:
 
     @property
     def modes(self) -> SessionModeState | None:
-        """The modes of the session and the one that holds; None if the agent has none."""
+        """The modes of the session and the current one; None if the agent has none."""
         return self._session.modes
 
     @property
@@ -205,11 +205,11 @@ class SyncSession:
         self._run(self._session.cancel())
 
     def set_mode(self, mode_id: str) -> None:
-        """Change how the agent works (`session/set_mode`); `modes` lists what there is."""
+        """Change the session's mode (`session/set_mode`); `modes` lists the available ones."""
         self._run(self._session.set_mode(mode_id))
 
     def set_config_option(self, config_id: str, value: str | bool) -> Sequence[SessionConfigOption]:
-        """Change one option; the answer, and `config_options` from now on, is the whole list."""
+        """Change one option; the answer, and `config_options` from then on, is the complete list."""
         return self._run(self._session.set_config_option(config_id, value))
 
     def close(self) -> None:
@@ -238,7 +238,7 @@ class SyncPromptTurn:
 
     @property
     def result(self) -> TurnResult:
-        """How the turn ended. Of a turn that nobody iterates over, it waits for the end."""
+        """The result of the turn. If nobody iterates over the turn, this waits for its end."""
         if not self._turn._is_started:
             self._run(self._turn._drain())
         return self._turn.result
@@ -277,7 +277,7 @@ class SyncPromptTurn:
         return iterate(self._turn.notifications(), self._run)
 
     def texts(self) -> Iterator[str]:
-        """What the agent says, piece by piece, and nothing else; the turn is iterated as a whole."""
+        """The agent's text, piece by piece, and nothing else; the turn itself yields all updates."""
         with closing(iter(self)) as updates:
             for update in updates:
                 if isinstance(update, AgentMessageChunk) and isinstance(update.content, TextContent):

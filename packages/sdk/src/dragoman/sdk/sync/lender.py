@@ -1,6 +1,4 @@
-"""What an agent borrows from its client, for handlers that are plain functions. See `lender` for each
-method.
-"""
+"""What a client provides to an agent, for handlers that are plain functions. See `lender` for each method."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SyncLender(SyncSpeaker):
-    """A speaker that can also ask its client for things."""
+    """Sends updates, and requests to the client."""
 
     __slots__ = ("_lender",)
 
@@ -38,7 +36,7 @@ class SyncLender(SyncSpeaker):
         return self._run(self._lender.read_text_file(path, line=line, limit=limit))
 
     def write_text_file(self, path: str, content: str) -> None:
-        """Write a file at the client, which makes it if there is none (`fs/write_text_file`)."""
+        """Write a file at the client, which creates it if it does not exist (`fs/write_text_file`)."""
         self._run(self._lender.write_text_file(path, content))
 
     def create_terminal(
@@ -56,8 +54,8 @@ class SyncLender(SyncSpeaker):
         return SyncTerminal(self._run(work), self._run)
 
     def ask(self, tool_call: ToolCallUpdate, options: Sequence[PermissionOption] | None = None) -> Permission:
-        """Ask the user whether a tool may run; without options, yes or no. A failed or senseless answer is
-        a no.
+        """Ask the user whether a tool may run; without options, yes or no. A failed or invalid answer
+        means no.
         """
         return self._run(self._lender.ask(tool_call, options))
 

@@ -1,4 +1,4 @@
-"""How code without `await` uses the SDK: each call crosses to the event loop and waits for what comes back.
+"""Lets code without `await` use the SDK: each call goes to the event loop and waits for the result.
 
 Everything that the SDK can ask or say is written once, as a coroutine. A `Runner` hands such a coroutine to a
 loop that runs in another thread, and returns what it returned.
@@ -90,7 +90,7 @@ class ProgramThreads:
     # In any thread.
 
     def call_elsewhere(self, work: HandlerCall) -> None:
-        """Call a handler in a thread that is no thread of the program's own."""
+        """Call a handler in a thread that does not belong to the program."""
         try:
             _, calls = self._idle.pop()
         except IndexError:
@@ -237,7 +237,7 @@ class Runner:
                 self._inside.discard(crossing)
 
     def cancel(self) -> None:
-        """Cancel the call that is running, or else the next one. In the loop."""
+        """Cancel the call that is running, or else the next one. Runs in the loop."""
         with self._lock:
             self.cancelled = True
             # One that has just come to its end cannot be cancelled any more: then the next call tells.
@@ -289,7 +289,9 @@ def _closed() -> LinkClosed:
 
 
 def iterate(items: AsyncIterator[T], run: Runner) -> Generator[T, None, None]:
-    """What `async for` would give. Leaving the loop early closes the iterator, as leaving its block would."""
+    """Iterate over the items of an `async for`. Leaving the loop early closes the iterator, as leaving its
+    block would.
+    """
     generator = cast("AsyncGenerator[T, None]", items)  # every one of ours is
     looks = 0
 

@@ -1,4 +1,4 @@
-"""What an agent says in a session, for handlers that are plain functions. See `speaker` for each method."""
+"""Sends the updates of a session, for handlers that are plain functions. `speaker` describes each method."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SyncSpeaker:
-    """Something that can speak in one session."""
+    """Sends updates in one session."""
 
     __slots__ = ("_run", "_speaker")
 
@@ -22,7 +22,7 @@ class SyncSpeaker:
 
     @property
     def session_id(self) -> str:
-        """The session that it speaks in."""
+        """The id of the session."""
         return self._speaker.session_id
 
     def say(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
@@ -34,7 +34,7 @@ class SyncSpeaker:
         self._run(self._speaker.think(text, message_id=message_id))
 
     def echo(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
-        """A piece of what the user said, for replaying a conversation."""
+        """Send a piece of a user's message, for replaying a conversation."""
         self._run(self._speaker.echo(text, message_id=message_id))
 
     def update(self, update: SessionUpdate) -> None:
@@ -42,11 +42,11 @@ class SyncSpeaker:
         self._run(self._speaker.update(update))
 
     def plan(self, entries: Iterable[PlanEntry | str | tuple[str, PlanEntryStatus]]) -> None:
-        """The whole plan as it stands now; it replaces the plan before."""
+        """Send the whole current plan; it replaces the plan before."""
         self._run(self._speaker.plan(entries))
 
     def usage(self, *, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
-        """How much of the context window is used, and what the session has cost so far."""
+        """Report how much of the context window is used, and the session's cost so far."""
         self._run(self._speaker.usage(used=used, size=size, cost=cost, currency=currency))
 
     def commands(self, commands: Sequence[AvailableCommand]) -> None:
@@ -58,9 +58,9 @@ class SyncSpeaker:
         self._run(self._speaker.mode(mode_id))
 
     def title(self, title: str | None) -> None:
-        """What this session is called from now on; None clears it."""
+        """Set the title of this session; None clears it."""
         self._run(self._speaker.title(title))
 
     def notice(self, title: str, *, severity: str = "info", description: str | None = None) -> None:
-        """Something the user may want to know, but that nothing depends on."""
+        """Send information that the user may want to know, but that nothing depends on."""
         self._run(self._speaker.notice(title, severity=severity, description=description))

@@ -1,4 +1,4 @@
-"""Tool calls and terminals, for handlers that are plain functions. See `tool_call` and `terminal`.
+"""Tool calls and terminals, for handlers that are plain functions. `tool_call` and `terminal` describe them.
 
 with turn.tool("Read config", kind="read") as call:
     call.progress(content=[...])
@@ -44,12 +44,12 @@ class SyncToolCallReport:
 
     @property
     def id(self) -> str:
-        """What the client knows the tool call by."""
+        """The id of the tool call, as the client knows it."""
         return self._report.id
 
     def announce(self, status: ToolCallStatus | None = None) -> None:
-        """Say that the call exists, in the status that it was made with or in this one. Entering the block
-        does this.
+        """Announce the call, in the status that it was made with or in this one. Entering the block does
+        this.
         """
         self._run(self._report.announce(status))
 
@@ -62,22 +62,22 @@ class SyncToolCallReport:
         locations: Sequence[ToolCallLocation | str] | None = None,
         raw_output: object = None,
     ) -> None:
-        """Say what has changed; content and locations replace what was there."""
+        """Report changes; content and locations replace the earlier ones."""
         work = self._report.progress(
             status=status, title=title, content=content, locations=locations, raw_output=raw_output
         )
         self._run(work)
 
     def ask(self, options: Sequence[PermissionOption] | None = None) -> Permission:
-        """Ask the user whether this call may run; on a yes it is in progress from now on."""
+        """Ask the user whether this call may run; after a yes it is in progress."""
         return self._run(self._report.ask(options))
 
     def complete(self, *content: ToolCallContent | str, raw_output: object = None) -> None:
-        """End the call well; content replaces what was shown of it."""
+        """Report that the call has succeeded; content replaces the earlier content."""
         self._run(self._report.complete(*content, raw_output=raw_output))
 
     def fail(self, *content: ToolCallContent | str, raw_output: object = None) -> None:
-        """End the call as failed; content replaces what was shown of it."""
+        """Report that the call has failed; content replaces the earlier content."""
         self._run(self._report.fail(*content, raw_output=raw_output))
 
     def __enter__(self) -> SyncToolCallReport:
@@ -108,7 +108,7 @@ class SyncTerminal:
 
     @property
     def id(self) -> str:
-        """What the client calls the terminal."""
+        """The client's id of the terminal."""
         return self._terminal.id
 
     @property
@@ -117,7 +117,7 @@ class SyncTerminal:
         return self._terminal.content
 
     def output(self) -> TerminalOutputResponse:
-        """What the command has printed so far."""
+        """The output of the command so far."""
         return self._run(self._terminal.output())
 
     def wait(self) -> WaitForTerminalExitResponse:

@@ -54,12 +54,12 @@ class SyncClientHandle:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the client said that it can do."""
+        """The client's capabilities."""
         return self._client.capabilities
 
     @property
     def info(self) -> Implementation | None:
-        """Name and version of the client, if it told."""
+        """The client's name and version, if it has sent them."""
         return self._client.info
 
     @property
@@ -83,11 +83,11 @@ class SyncClientHandle:
         return self._run(self._client.ask(method, message, result))
 
     def call(self, method: str, params: object = None) -> Any:
-        """Any other request, such as an extension (`_…`): plain data in, plain data out."""
+        """Send any other request, such as an extension (`_…`): plain data in, plain data out."""
         return self._run(self._client.call(method, params))
 
     def notify(self, method: str, params: object = None) -> None:
-        """Any notification, such as an extension."""
+        """Send any notification, such as an extension."""
         self._run(self._client.notify(method, params))
 
 
@@ -135,7 +135,7 @@ class SyncAgentSession(SyncLender):
 
     @property
     def id(self) -> str:
-        """What the client calls the session."""
+        """The client's id of the session."""
         return self._session.id
 
     @property
@@ -165,7 +165,7 @@ class SyncAgentSession(SyncLender):
 
 
 class SyncTurn(SyncLender):
-    """Speaks and asks within one prompt, until the prompt is answered.
+    """Sends updates and requests during one prompt, until the prompt is answered.
 
     The handler ends the turn by returning: nothing for `end_turn`, a stop reason, or a whole
     `PromptResponse`.
@@ -193,17 +193,17 @@ class SyncTurn(SyncLender):
 
     @property
     def prompt(self) -> Sequence[ContentBlock]:
-        """What the user sent, block by block."""
+        """The user's prompt, as content blocks."""
         return self._turn.prompt
 
     @property
     def text(self) -> str:
-        """The user's words: all text blocks, embedded text and the names of linked resources left out."""
+        """The user's text: all text blocks, without embedded text and the names of linked resources."""
         return self._turn.text
 
     @property
     def resources(self) -> list[ResourceLink | TextResourceContents]:
-        """What the user attached: links, and the text of embedded resources."""
+        """The user's attachments: links, and the text of embedded resources."""
         return self._turn.resources
 
     @property
@@ -212,7 +212,7 @@ class SyncTurn(SyncLender):
         return self._turn.cancelled or self._run.cancelled
 
     def take_steering(self) -> list[SteerMessage]:
-        """What the user has said since the turn began, or since the last call; see `Turn.take_steering`."""
+        """The user's messages since the turn began, or since the last call; see `Turn.take_steering`."""
 
         async def take() -> list[SteerMessage]:  # in the loop, which waits for it to answer the client
             return self._turn.take_steering()
@@ -230,8 +230,8 @@ class SyncTurn(SyncLender):
         tool_call_id: str | None = None,
         status: ToolCallStatus = "in_progress",
     ) -> SyncToolCallReport:
-        """Report a tool call; use it as `with`. It is in progress from then on; one that asks the user first
-        is made with `status="pending"`.
+        """Report a tool call; use it as `with`. It is in progress from then on; for a call that asks the
+        user first, set `status="pending"`.
         """
         report = self._turn.tool(
             title,
@@ -246,7 +246,7 @@ class SyncTurn(SyncLender):
 
 
 def faces(message: object, peer: object, run: Runner) -> tuple[Any, Any]:
-    """The message and the peer, each with its blocking face if it has one."""
+    """The message and the peer, each as its blocking counterpart if it has one."""
     if isinstance(peer, AwaitedClient):
         client = SyncClientHandle(peer, run)
         return SyncTurn(message, client) if isinstance(message, AwaitedTurn) else message, client

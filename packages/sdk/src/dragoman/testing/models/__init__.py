@@ -1,4 +1,4 @@
-"""A model that says what a script says: a local HTTP server for tests of agents, in three vendors' formats.
+"""Scripted models for tests of agents: a local HTTP server with fixed answers, in three vendors' formats.
 
     async with scripted_model([turn(call("read", path="a.py")), turn("It is empty.")]) as model:
         ...  # an agent with the base URL model.openai_url or model.anthropic_url

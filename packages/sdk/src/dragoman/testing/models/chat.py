@@ -1,4 +1,4 @@
-"""`/v1/chat/completions`: OpenAI's format, and that of everybody who is compatible with it.
+"""`/v1/chat/completions`: OpenAI's format, and that of all compatible vendors.
 
 Thoughts are sent as `reasoning_content`, as compatible servers do. A refusal is text in `refusal` with the
 finish reason `stop`. Usage comes in a chunk of its own, and only if it was asked for.
@@ -37,7 +37,7 @@ KINDS: dict[int, tuple[str, str | None, str]] = {
 
 
 class ChatFormat:
-    """Says one answer as chat completion, whole or in chunks."""
+    """Writes one answer as chat completion, whole or in chunks."""
 
     def __init__(self, request: ModelRequest, *, number: int, refuses: bool) -> None:
         self._model = request.model

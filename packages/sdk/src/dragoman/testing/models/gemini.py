@@ -39,7 +39,7 @@ STATUSES: dict[int, tuple[str, str]] = {
 
 
 class GeminiFormat:
-    """Says one answer as generated content, whole or in events."""
+    """Writes one answer as generated content, whole or in events."""
 
     def __init__(self, request: ModelRequest, *, number: int) -> None:
         self._model = request.model

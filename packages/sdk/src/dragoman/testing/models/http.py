@@ -1,4 +1,4 @@
-"""As much of an HTTP/1.1 server as a scripted model needs, and all the ways to do it badly.
+"""A minimal HTTP/1.1 server for scripted models, with all faults that a script can ask for.
 
 A `ModelConnection` takes one request after another and sends what it is told: a head, a body in chunks, half
 of a chunk, or nothing. It notices when the client leaves while it is being answered. TLS, compression and
@@ -29,7 +29,7 @@ class Incoming(NamedTuple):
 
 
 class BadRequest(Exception):
-    """What came is no HTTP that we know."""
+    """The received bytes are not a supported HTTP request."""
 
 
 class ModelConnection:

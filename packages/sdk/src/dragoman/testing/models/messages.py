@@ -40,7 +40,7 @@ SIGNATURE = "c2NyaXB0ZWQ="
 
 
 class MessagesFormat:
-    """Says one answer as a message, whole or in events."""
+    """Writes one answer as a message, whole or in events."""
 
     def __init__(self, request: ModelRequest, *, number: int) -> None:
         self._model = request.model

@@ -1,4 +1,4 @@
-"""Plays a turn: its steps in their order, into one answer, as a stream or whole.
+"""Plays a turn of a scripted model: writes its steps into one answer, streamed or whole.
 
 The head of the answer is sent with its first byte, so an error before anything was said has a status, and one
 after that stands in the stream. When no stream was asked for, the same steps are gathered and sent at last.

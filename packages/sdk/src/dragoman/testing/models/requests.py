@@ -1,5 +1,5 @@
-"""What was asked of a scripted model: each request as it came, and the same in words that do not depend on
-the wire format.
+"""The requests that a scripted model received: each as it came, and in a form that does not depend on the
+wire format.
 
     request.messages[-1].text       what was said last
     request.system                  the instructions
@@ -53,7 +53,7 @@ class ToolUse:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a tool said."""
+    """The output of a tool."""
 
     id: str
     text: str
@@ -82,7 +82,7 @@ class ToolDefinition:
 
 
 class Headers(dict[str, str]):
-    """Headers by their names in lower case. Printed, they keep to themselves what opens doors."""
+    """Headers by lower-case name. Printing them hides credentials."""
 
     def __repr__(self) -> str:
         return repr({name: "…" if SECRET.search(name) else value for name, value in self.items()})
@@ -157,7 +157,7 @@ class ModelRequest:
 
     @property
     def messages(self) -> list[ModelMessage]:
-        """The conversation without instructions; what a tool said has the role `tool`."""
+        """The conversation without instructions; tool output has the role `tool`."""
         return [message for message in self._all() if message.role not in INSTRUCTING]
 
     @property
@@ -173,12 +173,12 @@ class ModelRequest:
 
     @property
     def results(self) -> dict[str, ToolResult]:
-        """What tools said in the whole conversation, by the id of the call."""
+        """The output of tools in the whole conversation, by the id of the call."""
         return {result.id: result for message in self._all() for result in message.results}
 
     @property
     def text(self) -> str:
-        """What was said last, by the user or by a tool."""
+        """The text of the last message, by the user or a tool."""
         last = self.messages[-1] if self.messages else None
         if last is None:
             return ""

@@ -1,4 +1,4 @@
-"""Scripts for models: a list of turns, or a text that says the same.
+"""Scripts for models: a list of turns, or a text with the same meaning.
 
     model small large              names for the list of models
     key sk-test                    other keys are answered with 401
@@ -66,7 +66,7 @@ Answering: TypeAlias = Callable[[ModelRequest], ModelTurn | None]
 
 @dataclass(frozen=True)
 class ModelScript:
-    """Turns, and what the server says of itself."""
+    """Turns, and the server's own settings."""
 
     turns: tuple[ModelTurn, ...]
     models: tuple[str, ...] = ("scripted",)

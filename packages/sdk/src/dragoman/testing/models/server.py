@@ -1,4 +1,4 @@
-"""The server: takes requests, notes them, and has each answered by a turn of the script.
+"""The server of a scripted model: accepts requests, records them, and answers each with a turn of the script.
 
     async with scripted_model(script) as model:
         model.openai_url, .anthropic_url, .gemini_url   base URLs, as the vendors' clients want them
@@ -44,7 +44,7 @@ GEMINI_METHODS = ("generateContent", "streamGenerateContent")
 
 
 class NoTurnLeft(AssertionError):
-    """The model was asked more often than the script has turns."""
+    """The model got more requests than the script has turns."""
 
 
 class ScriptedModel:
@@ -85,7 +85,7 @@ class ScriptedModel:
 
     @property
     def env(self) -> dict[str, str]:
-        """What makes the vendors' clients come here."""
+        """Environment variables that send the vendors' clients to this server."""
         key = self.script.key or "scripted"
         return {
             "OPENAI_BASE_URL": self.openai_url,
@@ -103,11 +103,11 @@ class ScriptedModel:
         return self.requests[count - 1]
 
     def release(self, name: str = "hold") -> None:
-        """Let go on what stands still, or will stand still, at this `hold`."""
+        """Continue the turns that wait, or will wait, at this `hold`."""
         self._gates[name].set()
 
     async def wait_for_hold(self, name: str = "hold") -> None:
-        """Wait until a turn stands still at this `hold`."""
+        """Wait until a turn waits at this `hold`."""
         await self._holding[name].wait()
 
     async def listen(self) -> None:
@@ -119,13 +119,13 @@ class ScriptedModel:
             self._port = self._server.sockets[0].getsockname()[1]
 
     def refuse(self, seconds: float | None = None) -> None:
-        """Drop every connection and refuse new ones: so long, or until `listen`."""
+        """Drop every connection and refuse new ones: for this time, or until `listen`."""
         self._stop()
         if seconds is not None:
             self._relisten = asyncio.get_running_loop().call_later(seconds, self._reopen)
 
     async def aclose(self) -> None:
-        """End everything; raises what went wrong in the server itself."""
+        """End everything; raises errors of the server itself."""
         self._stop()
         if self._relisten is not None:
             self._relisten.cancel()
@@ -139,7 +139,7 @@ class ScriptedModel:
             raise self._broken[0]
 
     async def hold(self, name: str) -> None:
-        """For a turn: stand still until it is released."""
+        """Make a turn wait until it is released."""
         self._holding[name].set()
         await self._gates[name].wait()
 

@@ -28,7 +28,7 @@ Where: TypeAlias = Literal["event", "between", "head", "quietly"]
 
 @dataclass(frozen=True)
 class TextStep:
-    """What the model says, piece by piece. `$text` in a piece is the text of the last message."""
+    """The model's text, piece by piece. `$text` in a piece is the text of the last message."""
 
     pieces: tuple[str, ...]
     pace: float = 0.0
@@ -37,7 +37,7 @@ class TextStep:
 
 @dataclass(frozen=True)
 class ThoughtStep:
-    """What the model thinks, piece by piece."""
+    """The model's thoughts, piece by piece."""
 
     pieces: tuple[str, ...]
     pace: float = 0.0
@@ -57,21 +57,21 @@ class CallStep:
 
 @dataclass(frozen=True)
 class WaitStep:
-    """Seconds without a byte. Before anything was said, the head of the answer is late too."""
+    """Seconds without a byte. Before the first output, the head of the answer is late too."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class HoldStep:
-    """Nothing, until the test says `model.release(name)`; a wait that needs no clock."""
+    """Waits until the test calls `model.release(name)`; a wait that needs no clock."""
 
     name: str = "hold"
 
 
 @dataclass(frozen=True)
 class BeginStep:
-    """Send the head of the answer and what opens a stream, before anything is said."""
+    """Sends the head of the answer and the start of the stream, before any output."""
 
 
 @dataclass(frozen=True)

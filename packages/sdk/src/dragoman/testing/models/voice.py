@@ -1,4 +1,4 @@
-"""What a wire format must be able to say, and what all of them share.
+"""The interface of a wire format of models, and the code that all formats share.
 
 A `ModelFormat` speaks for one request. It gives events and bodies as values and knows no socket: `player`
 decides when they are sent, cut or spoiled. Time is given to it, so that the same script gives the same bytes.

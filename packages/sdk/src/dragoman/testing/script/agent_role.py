@@ -1,4 +1,4 @@
-"""A scripted agent: answers what the script has rules for, and the ordinary things by itself.
+"""A scripted agent: follows the script's rules, and answers ordinary requests by default.
 
 Without a word in the script it can be initialized and gives sessions ids that can be told apart at a
 glance. A prompt that no rule is for is refused, because a script that does not foresee it is a mistake.

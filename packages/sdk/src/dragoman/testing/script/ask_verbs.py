@@ -1,4 +1,4 @@
-"""Verbs that ask the client for something and wait for what it says.
+"""Verbs that send the client a request and wait for its answer.
 
 Each may have a branch `failed` for an answer that is an error; without one, the error ends the scene. What
 was answered can be given a name with `as=`, and later lines use it.

@@ -1,4 +1,4 @@
-"""What a scripted peer can do to itself: die, hang up, outlive its welcome.
+"""How a scripted peer ends or breaks itself: dies, hangs up, or keeps running when it should end.
 
 In a process of its own it does all of it for real. Inside of a test it has no process to lose, and dying and
 hanging up both close the connection, without a word.

@@ -1,4 +1,4 @@
-"""A scripted client: tells its story from beginning to end, and answers by rules beside it.
+"""A scripted client: plays its script from beginning to end, and answers requests by rules meanwhile.
 
 What no rule is for waits, in order, for a line of the story that expects it.
 """

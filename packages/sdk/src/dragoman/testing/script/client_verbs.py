@@ -1,4 +1,4 @@
-"""Verbs of a client's story: open a session, prompt, and say what must come back.
+"""Verbs of a scripted client: open a session, prompt, and expect an answer.
 
 `expect` takes the next frame, whatever it is, and fails if it is another one than the script says; `await`
 passes over frames until one fits. Both know short forms (see `forms`) and any pattern. `initialize` and `new`

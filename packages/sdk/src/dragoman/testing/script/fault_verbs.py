@@ -1,4 +1,4 @@
-"""Verbs for misbehaving on purpose: raw bytes, dying, stalling, hanging up.
+"""Verbs that misbehave on purpose: raw bytes, dying, stalling, hanging up.
 
 Everything that was said before has left before one of these is done, so that a test knows what the other side
 has heard.

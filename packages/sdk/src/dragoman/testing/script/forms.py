@@ -1,4 +1,4 @@
-"""What `expect` and `await` can be followed by.
+"""The forms that can follow `expect` and `await` in a script.
 
 expect {"method": "session/update"}      any pattern (see `patterns`)
 expect update KIND [TEXT]                a session update, and its text

@@ -1,5 +1,4 @@
-"""One end of a scripted conversation: frames in, frames out, and nothing done that the script did not ask
-for.
+"""One end of a scripted conversation: receives and sends frames, and does only what the script says.
 
 It stands on the wire alone, not on the runtime and the SDK: a double that shared its pen with the pupil
 would not show the pupil's mistakes. What answers one of its calls goes to the caller, everything else to its

@@ -1,4 +1,4 @@
-"""A scripted agent as a process: on its own standard input and output, able to die for real.
+"""A scripted agent as a process: it uses its own standard input and output, and can really die.
 
 It ends when its input ends, or on SIGTERM or SIGINT, unless its script says that it lingers.
 """

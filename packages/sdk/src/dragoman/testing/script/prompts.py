@@ -1,4 +1,4 @@
-"""The prompts of a scripted agent, session by session: one is played at a time, the others wait.
+"""The prompts of a scripted agent: in each session one is played at a time, and the others wait.
 
 A cancel ends what is being played and what waits at that moment. A turn is over when it was answered, or when
 its scene has ended without an answer; what a scene says behind its answer is said beside the next turn.

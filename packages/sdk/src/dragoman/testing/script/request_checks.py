@@ -1,4 +1,4 @@
-"""What holds for every request to an agent before its script is asked: its shape, and what was advertised.
+"""Checks every request to an agent before its script handles it: the shape, and the advertised capabilities.
 
 A script decides what is answered to a good request. That a bad one is refused, with the code that the
 protocol names for it and without a word of what it said, is nothing that a script should have to say.

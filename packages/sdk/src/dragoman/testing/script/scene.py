@@ -1,4 +1,4 @@
-"""A scene: one block of a script while it is played.
+"""A running block of a script.
 
 It knows what it answers (a request, a notification, or nothing, for a story that runs by itself), in which
 session, and the names that its lines may use. A cancel ends it between two words, unless it said that it

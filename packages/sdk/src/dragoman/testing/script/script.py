@@ -1,4 +1,4 @@
-"""Scripts: what an agent or a client says and does, written down line by line and played as it stands.
+"""Scripts: the messages and actions of an agent or a client, written line by line and played in order.
 
 `statements` is the grammar, `verbs` the table of what can be said, and the modules that fill it are
 `update_verbs`, `ask_verbs`, `disk_verbs`, `answer_verbs`, `fault_verbs` and `client_verbs`. `script` is a

@@ -1,4 +1,4 @@
-"""Verbs that tell the client something: words, thoughts, plans, tool calls, any update."""
+"""Verbs that send the client updates: messages, thoughts, plans, tool calls, any update."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of verbs, and how a line of a script becomes something that can be done.
+"""The table of verbs, and the parser that makes an action of a script's line.
 
 A verb is a function that takes a statement, reads its words and returns the action. It is called when the
 script is read, not when it is played: a script with a mistake in its last line fails before its first.

@@ -24,8 +24,8 @@ _TRUE_FALSE = [{"value": "true", "name": "On"}, {"value": "false", "name": "Off"
 
 
 def options(value: Json, *, booleans: bool, report: LossReporter) -> list[Object]:
-    """The options that v1 can hold. `booleans`: whether the client knows switches; for one that does not, a
-    switch is a choice between two words.
+    """The options that v1 can hold. `booleans`: whether the client supports switches; otherwise a switch
+    is a choice between two values.
     """
     entries = [_option(as_object(item), booleans=booleans, report=report) for item in as_list(value)]
     return [item for item in entries if item is not None]
@@ -61,7 +61,7 @@ def mode_option(options: list[Object]) -> Object | None:
 
 
 def choice(params: Object, switches: set[str]) -> Object:
-    """A v1 `session/set_config_option` in v2: its value says what it is."""
+    """A v1 `session/set_config_option` in v2, where the value has a type."""
     value = params.get("value")
     if as_text(params.get("configId")) in switches and value in ("true", "false"):
         return {**params, "type": "boolean", "value": value == "true"}
@@ -152,7 +152,7 @@ _LISTS = {"stdio": ("args", "env"), "http": ("headers",), "acp": ()}
 
 
 class UnknownTransport(ValueError):
-    """A server that v1 has no words for. Its type is told to whoever asked."""
+    """An MCP server type that v1 does not have. The error names it."""
 
     def __init__(self, kind: Json) -> None:
         super().__init__("an MCP server of a type that version 1 does not know")
@@ -160,7 +160,9 @@ class UnknownTransport(ValueError):
 
 
 def servers(value: Json) -> list[Object]:
-    """Raises `UnknownTransport` at the first that v1 cannot hold: a session without it would be another."""
+    """Translate MCP servers. Raises `UnknownTransport` at the first that v1 can't hold: a session without
+    it would be another.
+    """
     if value is not None and type(value) is not list:
         raise UnknownTransport(None)
     return [_server(as_object(item)) for item in value or []]

@@ -34,7 +34,7 @@ _ROLES = ("assistant", "user")
 
 
 def block(value: Json, report: LossReporter) -> Object | None:
-    """One block; None if it is none. A block that comes out as it went in is the same object."""
+    """Translate one block; None if it is not a block. An unchanged block is the same object."""
     fields = as_object(value)
     kind = as_text(fields.get("type"))
     required_types = _NEEDED.get(kind)

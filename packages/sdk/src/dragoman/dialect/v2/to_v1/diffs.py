@@ -19,7 +19,7 @@ _NO_NEWLINE = "\\ No newline at end of file"
 
 
 def diff(fields: Object, report: LossReporter) -> list[Object]:
-    """What of a tool call's content shows the same changes."""
+    """The tool call content in v1 that shows the same changes."""
     changes = [change for change in as_list(fields.get("changes")) if as_object(change)]
     patch = as_object(fields.get("patch"))
     parts = _parts(as_text(patch.get("text"))) if patch.get("format") == "git_patch" else []

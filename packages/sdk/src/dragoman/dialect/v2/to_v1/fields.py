@@ -1,4 +1,4 @@
-"""Values of v2 in v1: what an agent of v2 tells a client of v1, and what a client of v2 asks an agent of v1.
+"""Translates v2 values into v1: from a v2 agent to a v1 client, and from a v2 client to a v1 agent.
 
 Pure functions of plain values. What v1 cannot hold is told to a `Teller`, which an edge is.
 
@@ -18,20 +18,20 @@ Kinds = dict[str, type | tuple[type, ...]]
 
 
 class LossReporter(Protocol):
-    """Hears what could not be carried and what had to be repaired; an edge is one."""
+    """The interface that is notified of losses and repairs; an edge implements it."""
 
     def note_loss(self, what: str, action: str) -> None: ...
     def note_repair(self, what: str, action: str) -> None: ...
 
 
 def with_originals(fields: Object, original: Object) -> Object:
-    """`fields` with the members that had to become something else, as they were, in `_meta`."""
+    """`fields`, with the originals of converted fields in `_meta`."""
     return keep(fields, NAME, original)
 
 
 def fitting(fields: Object, kinds: Kinds, report: LossReporter) -> Object:
-    """`fields` without the members that v1 knows and that are of another kind here. Members that v1 does not
-    know stay: they may mean something to somebody.
+    """`fields` without those whose type is wrong for v1. Fields that v1 does not know are kept: a reader
+    may understand them.
     """
     wrong = [name for name, kind in kinds.items() if name in fields and not fits(fields[name], kind)]
     if not wrong:
@@ -42,15 +42,15 @@ def fitting(fields: Object, kinds: Kinds, report: LossReporter) -> Object:
 
 
 def fits(value: Json, kind: type | tuple[type, ...]) -> bool:
-    """Like `isinstance`, but true is no number, and a whole number is a fraction too."""
+    """Like `isinstance`, but true is not a number, and an integer is a valid float."""
     value_type = type(value)
     types = kind if type(kind) is tuple else (kind,)
     return value_type in types or (value_type is int and float in types)
 
 
 def patched_meta(meta: Object | None, patch: Json) -> Object | None:
-    """v2 reads `_meta` of an upsert key by key: null clears all, a key with null removes it. v1 reads it as a
-    whole, so v1 is told the whole.
+    """The complete `_meta` for v1. v2 patches `_meta` of an upsert key by key: null clears all, a key with
+    null removes it.
     """
     if patch is None:
         return None

@@ -1,4 +1,4 @@
-"""Asking for permission: v2's question in v1, and which answers of v1 are answers to it.
+"""Translates permission requests of v2 into v1, and recognises which v1 answers belong to them.
 
 v2 asks with a title about a subject; v1 asks about a tool call. Nothing here decides anything: a question
 that v1 cannot ask is not asked, and what is not one of the options offered is no consent.
@@ -16,8 +16,8 @@ from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
 
 
 def options(params: Object, report: LossReporter) -> list[Object] | None:
-    """The options; None if v1 cannot offer them. v1's kinds drive what clients approve by themselves, so no
-    kind is ever said as another.
+    """The options; None if v1 can't offer them. Clients approve by v1's kinds automatically, so no kind is
+    ever replaced by another.
     """
     entries = [as_object(item) for item in as_list(params.get("options"))]
     if not entries or not all(
@@ -32,8 +32,8 @@ def options(params: Object, report: LossReporter) -> list[Object] | None:
 
 
 def subject(params: Object, fresh_id: str) -> Object:
-    """The v2 tool call that a question is about; made up under `fresh_id` where it names none. All that a
-    subject says is in its input: what is judged and shown is the whole subject, of whatever type.
+    """The v2 tool call that a question is about; made up under `fresh_id` if it names none. Its input
+    holds the whole subject, of any type, so that all of it is judged and shown.
     """
     about = as_object(params.get("subject"))
     title, description = as_text(params.get("title")), as_text(params.get("description"))
@@ -69,7 +69,7 @@ def question(params: Object, call: Object, options: list[Object]) -> Object:
 
 
 def outcome(result: Json, option_ids: set[str], report: LossReporter) -> Object:
-    """What was answered, if it is an answer to this question; cancelled if not."""
+    """The outcome of this question, if the answer is valid; cancelled if not."""
     fields = as_object(result)
     if is_choice(fields, option_ids):
         return fields

@@ -1,4 +1,6 @@
-"""Plans of v2 in v1. v1 has one plan without a name; clients that say so know v2's kinds of plans too."""
+"""Translates v2 plans into v1, which has one plan without a name. Clients that announce it get v2's kinds
+of plans as they are.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ def entries(value: Json, report: LossReporter) -> list[Object]:
 
 
 def named_plan(plan: Object, report: LossReporter) -> Object | None:
-    """A plan for a client that knows plans by their names; None if it is none."""
+    """A plan for a client that supports named plans; None if it is not a plan."""
     members = {"items": ("entries", list), "file": ("uri", str), "markdown": ("content", str)}
     kind = as_text(plan.get("type"))
     if (
@@ -27,7 +29,7 @@ def named_plan(plan: Object, report: LossReporter) -> Object | None:
 
 
 def plan_text(plan: Object) -> str:
-    """A plan that is no list of steps, for a client that knows no other."""
+    """A plan that is not a list of steps, for a client that supports only such lists."""
     if plan.get("type") == "markdown":
         return as_text(plan.get("content"))
     return f"Plan: {as_text(plan.get('uri'))}" if plan.get("type") == "file" else ""

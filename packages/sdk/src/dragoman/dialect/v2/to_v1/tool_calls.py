@@ -1,4 +1,4 @@
-"""Tool calls of v2 in v1: the members of one upsert. Who remembers calls is `agent_calls`."""
+"""Translates the fields of a v2 tool call upsert into v1. `agent_calls` remembers the calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Config options, and session modes as one of them: v2 has no modes."""
+"""Translates config options into v2, with session modes as one of them: v2 has no modes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def option(value: Json, writer: V2Writer) -> Object | None:
 
 
 def mode_option(modes: Object, used_ids: set[str], writer: V2Writer) -> Object | None:
-    """What v1 knows as modes, as the choice that it is."""
+    """v1's modes as a config option."""
     choices = [
         rename_members(as_object(mode), {"id": "value"}) for mode in as_list(modes.get("availableModes"))
     ]

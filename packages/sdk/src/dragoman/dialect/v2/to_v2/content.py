@@ -1,5 +1,5 @@
-"""Content blocks: the same in both versions but for tighter bounds, and an open end: a type that v1 does not
-have is v2's business, and passes as it is.
+"""Translates content blocks into v2: they are the same except for tighter bounds. v2 leaves the list of
+types open, so a type that v1 does not have passes unchanged.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def block(value: Json, writer: V2Writer) -> Object | None:
 
 
 def blocks(value: Json, writer: V2Writer) -> list[Object]:
-    """Those of a list that can be said."""
+    """The blocks of a list that can be translated."""
     entries = (block(item, writer) for item in as_list(value))
     return [entry for entry in entries if entry is not None]
 

@@ -1,4 +1,4 @@
-"""A change to a file: in v1 its text before and after, in v2 what was done to which path, and a patch.
+"""Translates a file change: v1 has the text before and after, v2 has the operation on each path and a patch.
 
 The patch is computed here, in Git's format with v2's rules for paths: absolute, without `a/` and `b/`,
 `/dev/null` for a side that is not there, unusual names quoted as Git quotes them. A deletion cannot be told
@@ -61,7 +61,7 @@ def git_patch(path: str, old: str | None, new: str) -> str:
 
 
 def quote(path: str) -> str:
-    """As Git prints a name: in quotes, if it holds anything but printable ASCII."""
+    """A name as Git prints it: in quotes, if it holds anything except printable ASCII."""
     if all(" " <= char <= "~" and char not in '"\\' for char in path):
         return path
     escapes = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}

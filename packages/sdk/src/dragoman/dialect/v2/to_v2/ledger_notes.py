@@ -1,4 +1,5 @@
-"""All that can get lost or has to be mended between a v2 client and a v1 agent, in the ledger's words.
+"""The kinds of loss and repair that may happen between a v2 client and a v1 agent, as the ledger records
+them.
 
 The list tests/dialect/LOSSES.md has the same, and a test holds the two together.
 """

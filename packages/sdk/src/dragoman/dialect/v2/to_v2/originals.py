@@ -1,4 +1,4 @@
-"""What a v2 peer said and v1 could not hold, taken back out of `_meta` for a v2 peer at the other end.
+"""Restores from `_meta` the v2 content that v1 could not hold, for a v2 peer at the other end.
 
 An original is used only if it still means what stands beside it, and if it is v2: a v1 peer may write into
 `_meta` what it likes. Whatever comes of it, nobody but us reads these members, so they end here.
@@ -33,19 +33,19 @@ def is_kept(fields: Object) -> bool:
 
 
 def block(fields: Object) -> Object:
-    """Content of a type that v1 does not know."""
+    """Restore content of a type that v1 does not have."""
     value = restore(fields, NAME, lambda raw: content.block(raw, _Silent()) or {})
     return as_object(value) if _is_v2(value, ContentBlock) else drop_original(fields)
 
 
 def item(fields: Object) -> Object:
-    """A diff that v1 could only show as text. A terminal stays text: what it showed is only there."""
+    """Restore a diff that v1 could only show as text. A terminal stays text: its output is only there."""
     value = restore(fields, NAME, lambda raw: _as_v2(as_object(raw)))
     return as_object(value) if _is_v2(value, ToolCallContent) else drop_original(fields)
 
 
 def call(fields: Object) -> Object:
-    """A kind or a status of a tool call that v1 does not know."""
+    """Restore a kind or a status of a tool call that v1 does not have."""
     original = as_object(original_of(fields, NAME))
     was = {name: original[name] for name in ("kind", "status") if type(original.get(name)) is str}
     v1_members = tool_calls.changes(was, lambda terminal: "", _Silent())
@@ -54,7 +54,7 @@ def call(fields: Object) -> Object:
 
 
 def ending(result: Object) -> Object:
-    """A stop reason that v1 does not know."""
+    """Restore a stop reason that v1 does not have."""
     reason = as_object(original_of(result, NAME)).get("stopReason")
     bare = drop_original(result)
     return (
@@ -65,7 +65,7 @@ def ending(result: Object) -> Object:
 
 
 def question(meta: Object) -> tuple[Object, Object]:
-    """What was asked, and the rest of a permission request's `_meta`."""
+    """Restore a permission request, and the rest of its `_meta`."""
     texts = as_object(meta.get(QUESTION))
     rest = {name: value for name, value in meta.items() if name != QUESTION}
     return {name: texts[name] for name in ("title", "description") if type(texts.get(name)) is str}, rest

@@ -1,5 +1,5 @@
-"""Tool calls: v1 creates and updates them, v2 has one upsert for both. Null says nothing in v1 and clears in
-v2, so it is left out.
+"""Translates tool calls: v1 creates and updates them, v2 has one upsert for both. Null means "unchanged"
+in v1 and "clear" in v2, so null is left out.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Updates that need no memory: plans, commands, titles, usage, notices, compaction. A kind that v1 does not
-have passes as it is: v2 leaves the list of kinds open.
+"""Translates updates that need no state: plans, commands, titles, usage, notices, compaction. A kind that
+v1 does not have passes unchanged: v2 leaves the list of kinds open.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SUMMARY = {**_TAG, "compactionId": is_text, "content": anything}
 
 
 def update(fields: Object, writer: V2Writer) -> Object | None:
-    """One update of a session; None if nothing of it can be said."""
+    """Translate one update of a session; None if v2 can't hold any of it."""
     convert = _KINDS.get(fields.get("sessionUpdate", ""))
     if convert is None:
         return fields

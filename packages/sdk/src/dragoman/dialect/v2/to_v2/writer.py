@@ -1,4 +1,4 @@
-"""Values of v1 in v2: content, updates, tool calls, diffs, options, questions.
+"""Writes v1 values in v2: content, updates, tool calls, diffs, options, questions.
 
 Each function takes a value as a peer may have sent it, and gives what v2's strict schema accepts, or None if
 nothing of it can be said. What is left out or mended on the way is told to the `V2Writer`. Nothing here
@@ -48,7 +48,7 @@ class V2Writer(Struct, frozen=True):
         return posixpath.normpath(posixpath.join(self.cwd, path))
 
     def clean(self, fields: Object, checks: Mapping[str, Check]) -> Object:
-        """`fields` without nulls, which say nothing in v1, and without what v2 would not take."""
+        """`fields` without nulls, which mean nothing in v1, and without values that v2 does not accept."""
         members = {}
         for name, value in fields.items():
             check = checks.get(name)
@@ -83,7 +83,7 @@ def is_list(value: Json) -> bool:
 
 
 def is_count(value: Json) -> bool:
-    """An unsigned number that a JSON reader elsewhere can hold."""
+    """An unsigned integer that every JSON reader can hold."""
     return type(value) is int and 0 <= value < 2**63
 
 
@@ -100,7 +100,7 @@ def anything(value: Json) -> bool:
 
 
 def error_in_v2(value: Json, session_id: str | None = None) -> Object:
-    """`session_id` is the session that the failed request was about: v2 names it where it is unknown."""
+    """An error in v2. `session_id` is the session of the failed request: v2 names it if it is unknown."""
     fields = as_object(value)
     code, message = fields.get("code"), fields.get("message")
     if type(code) is not int or not -(2**31) <= code < 2**31:

@@ -54,7 +54,7 @@ class _Offer:
 
 
 class ClientTools:
-    """`tell` gives messages to the edge at a position."""
+    """Serves a client's tools over MCP. `tell` sends messages to the edge at a position."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
@@ -67,7 +67,7 @@ class ClientTools:
         self._is_closed = False
 
     def ask(self, position: int, message: Message) -> None:
-        """What an edge says: see the edge's own page for the words."""
+        """Handle a request of an edge: the edge's own page lists them."""
         params = as_object(message.params)
         if message.is_answer:
             self._on_answer(message)

@@ -1,4 +1,4 @@
-"""A socket in a folder that only we can enter, for the programs that an agent starts on our behalf.
+"""A socket in a private folder, for the programs that an agent starts for us.
 
 Whoever connects says a token first. Tokens are compared in constant time and name what the caller may have;
 who says none in time is not heard. Folder and socket are gone when the listener is.
@@ -28,7 +28,7 @@ Serve = Callable[[T, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None
 
 
 class TokenListener(Generic[T]):
-    """`serve` gets what a token stands for, and the caller who knew it."""
+    """Accepts connections by token. `serve` gets the token's value and the connection that presented it."""
 
     def __init__(self, serve: Serve[T]) -> None:
         self._serve = serve

@@ -17,7 +17,9 @@ BLOCK = 64 * 1024
 
 
 def run(environment: Mapping[str, str] = os.environ) -> int:
-    """Blocks until one side ends. The exit status is 1 if nobody listens, 2 if we were not told where."""
+    """Copy bytes until one side ends; blocks. The exit status is 1 if nothing listens, 2 if the socket's
+    address is missing.
+    """
     path, token = environment.get(SOCKET), environment.get(TOKEN)
     if not path or not token:
         sys.stderr.write("dragoman client-tools: only an interpreter starts this\n")

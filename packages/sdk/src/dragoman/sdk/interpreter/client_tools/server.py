@@ -1,4 +1,4 @@
-"""A small MCP server: it greets, lists tools and calls them. It reads and writes nothing itself.
+"""A small MCP server: answers `initialize`, lists tools and calls them. It does no IO itself.
 
 Requests are answered out of order, as their tools end; a call that the other end cancels is given up and not
 answered. What it does not know it refuses, as JSON-RPC wants.
@@ -40,7 +40,7 @@ AT_ONCE = 32
 
 
 class ClientToolServer:
-    """One connection. `tools` are those that the client lends, `say` takes lines for the other end."""
+    """One MCP connection. `tools` are the client's, `say` sends lines to the other end."""
 
     def __init__(
         self, tools: tuple[str, ...], ask: Ask, say: Callable[[bytes], None], owner: TaskOwner
@@ -62,7 +62,7 @@ class ClientToolServer:
             self._on_cancel(as_object(message.params).get("requestId"))
 
     def close(self) -> None:
-        """The other end is gone: nobody waits for its calls."""
+        """Cancel the open calls, because the other end is gone."""
         for call in list(self._calls.values()):
             call.cancel()
 

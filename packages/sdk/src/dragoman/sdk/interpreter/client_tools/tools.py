@@ -1,4 +1,4 @@
-"""What a client lends, tool by tool: its description, and what is asked of the client when it is called.
+"""The tools that a client lends: the description of each, and the request to the client when it is called.
 
 A tool knows the client only as `ask`, and its session not at all. The client decides about every call, as it
 would if the agent had asked it directly.
@@ -36,7 +36,7 @@ async def write_text_file(arguments: Object, ask: Ask) -> str:
 
 
 async def run_command(arguments: Object, ask: Ask) -> str:
-    """One terminal for one command: it is released however the call ends."""
+    """Run one command in one terminal, which is released however the call ends."""
     terminal = as_object(await ask("terminal/create", _command(arguments))).get("terminalId")
     which = {"terminalId": as_text(terminal)}
     try:
@@ -54,7 +54,7 @@ TOOLS: dict[str, Tool] = {
 
 
 def description(name: str) -> Object:
-    """As `tools/list` tells it."""
+    """The tool's entry for `tools/list`."""
     text, required_names, properties = _DESCRIPTIONS[name]
     schema = {"type": "object", "properties": properties, "required": list(required_names)}
     return {"name": name, "description": text, "inputSchema": schema}
