@@ -156,7 +156,7 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman policy learn last": Shows("^# A wall that was enough"),
     "dragoman sandbox show": Shows(r"^profile    workspace\nwritable   /"),
     "dragoman sandbox show --profile workspace+net:example.org,localhost:5432+memory:4G": Shows(
-        r"(?s)limit      memory 4G.*network    localhost:5432"
+        r"(?s)limit      memory 4G for each process.*network    localhost:5432"
     ),
     "dragoman sandbox show --profile read-only --json": Shows('"profile": "read-only"'),
     "dragoman audit verify": Shows("can't read the audit log .*audit.jsonl: No such file", 1),

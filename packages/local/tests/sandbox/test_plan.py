@@ -252,8 +252,8 @@ def test_a_boundary_says_its_network_and_its_limits(home: Path, tmp_path: Path) 
     assert "limit      memory 4G for each process" in lines
     assert "limit      processes 500 for all together" in lines
     lines = plan(home, tmp_path).text().splitlines()
-    assert "network    as it is" in lines
-    assert "limit      memory none; if the machine runs out of it, these processes end first" in lines
+    assert "network    not restricted" in lines
+    assert "limit      memory none; if the machine runs out of memory, these processes end first" in lines
 
 
 def test_sockets_of_other_programs_are_hidden_where_the_network_is_filtered(

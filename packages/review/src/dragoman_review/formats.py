@@ -55,7 +55,7 @@ def as_text(
         rows += _source_rows(finding, lines)
     rows.append(f"    {plain(finding.why)}")
     if finding.fix is not None:
-        kind = "safe" if finding.fix.safe else "to be looked at"
+        kind = "safe" if finding.fix.safe else "check it first"
         rows.append(f"    {paint(f'fix ({kind})', _DIM)}: {plain(finding.fix.title)}")
     if page is not None and (link := rule_link(finding, page)):
         rows.append(f"    {paint(f'see {plain(link)}', _DIM)}")

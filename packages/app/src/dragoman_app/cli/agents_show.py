@@ -36,8 +36,8 @@ def run_list(args: argparse.Namespace) -> int:
         _print_table([(entry.name, entry.title, install_hint(entry)) for entry in missing])
     elif missing:
         say(
-            f"\nNot installed: {', '.join(entry.name for entry in missing)} (to install: dragoman agents "
-            f"list --all)."
+            f"\nNot installed: {', '.join(entry.name for entry in missing)} (how to install them: "
+            f"dragoman agents list --all)."
         )
     if held := [agent.name for agent in agents if _tried_version(agent)]:
         say(

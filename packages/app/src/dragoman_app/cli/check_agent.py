@@ -56,7 +56,7 @@ def _examine(
             return []
         if not args.quiet:
             scene_names = ", ".join(sorted(scenes))
-            say(f"something failed: played again to be sure: {scene_names}", file=sys.stderr, flush=True)
+            say(f"failed scenes are played again to be sure: {scene_names}", file=sys.stderr, flush=True)
         return interruption.run(lambda stop: examine_again(settings, scenes, stop=stop))
 
     return wishes.finish(

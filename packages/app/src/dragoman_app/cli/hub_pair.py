@@ -151,7 +151,7 @@ def _show(args: argparse.Namespace, address: str, links: list[str], seconds: flo
             "For notifications on the device, open Settings there, then Notifications when this page is "
             "closed."
         )
-    say("Waiting for the device. Ctrl-C cancels the code.", flush=True)
+    say("Waiting for the device. Press Ctrl-C to stop; then the code no longer works.", flush=True)
 
 
 def _draw(address: str) -> None:

@@ -116,7 +116,7 @@ def reach_ways(port: int, *, tailscale_name: str = "") -> list[ReachWay]:
             commands=(f"ssh -N -L {port}:127.0.0.1:{port} USER@THIS-MACHINE", "dragoman hub pair"),
             address=f"http://127.0.0.1:{port}/",
             https=False,
-            note="for another computer. Run the first command there; you can also install the page there",
+            note="for another computer: run `ssh` there, the other command here. You can install the page",
         ),
     ]
     return sorted(ways, key=lambda way: not way.installed)

@@ -37,7 +37,7 @@ async def _talk(args: argparse.Namespace, url: str, headers: dict[str, str]) -> 
         if args.answer:
             return await _answer_one(hub, waiting, *args.answer)
         if not waiting:
-            print("No open questions. Agents' questions appear here.")
+            print("No open questions. If an agent asks you something, it appears here.")
             return 0
 
         lines = TerminalLines(sys.stdin.fileno())

@@ -41,7 +41,7 @@ def back_up(source: Path, target: Path, *, replace: bool = False) -> JournalBack
     """Copy a journal that may be in use. Raises `JournalError`, `FileExistsError` or `OSError`."""
     if not source.is_file():
         raise JournalError(
-            f"no journal {source}. The hub creates it at its first start; name another file with --journal"
+            f"no journal file {source}. The hub creates it at its first start; name another with --journal"
         )
     if successor_of(source) is not None:
         raise JournalError(f"the repair of {source} was interrupted: `dragoman sessions` finishes it")

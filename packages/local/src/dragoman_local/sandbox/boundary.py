@@ -133,13 +133,13 @@ class Boundary(Struct, frozen=True, kw_only=True):
         lines += (
             []
             if "memory" in limits
-            else ["limit      memory none; if the machine runs out of it, these processes end first"]
+            else ["limit      memory none; if the machine runs out of memory, these processes end first"]
         )
-        return "\n".join([*lines, *self._ways(), *(f"held by    {level}" for level in self.levels)])
+        return "\n".join([*lines, *self._ways(), *(f"uses       {level}" for level in self.levels)])
 
     def _ways(self) -> list[str]:
         if self.network is None:
-            return ["network    as it is"]
+            return ["network    not restricted"]
         places = [f"network    {place}" for place in self.network.places]
         return [*places, "network    a loopback of its own; nothing else"]
 

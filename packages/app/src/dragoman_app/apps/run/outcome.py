@@ -64,7 +64,7 @@ def outcome_of_turn(
         return RunOutcome(
             name="permission_denied",
             message="the agent's last request for permission was denied",
-            next_step="allow the request with --approve or --policy, then run the prompt again",
+            next_step="allow the request with --approve all or a rule (--policy FILE), then run again",
             result=result,
         )
     if last_refusal is not None and reason in ("end_turn", "refusal", "cancelled"):

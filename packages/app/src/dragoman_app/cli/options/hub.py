@@ -168,7 +168,7 @@ def add_connect(parser: Parser) -> None:
         "--give-up",
         metavar="SECONDS",
         type=seconds(),
-        help="stop after the server was away for so long (keep trying until the editor disconnects)",
+        help="stop if the server does not answer for this long (keep trying until the editor disconnects)",
     )
 
 
