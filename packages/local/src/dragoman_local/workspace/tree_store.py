@@ -259,7 +259,7 @@ class TreeStore:
             if version not in (0, _VERSION):
                 raise LocalMistake(f"{self.path} was written by a newer Dragoman: update this one")
             if not version:
-                connection.execute("pragma page_size = 2048")
+                connection.execute("pragma page_size = 1024")
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
             connection.execute("pragma secure_delete = on")
