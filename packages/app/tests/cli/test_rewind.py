@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -72,3 +74,17 @@ def test_the_agent_is_told_once_that_its_files_were_put_back(tmp_path: Path) -> 
     assert ("made = 2" in before, "nothing to tell" in before) == (True, False)
     assert stage.command("rewind", "--undo").returncode == 0
     assert (stage.folder / "a.py").read_text() == "made = 1\ntold = 1\ntold = 2\n"
+
+
+def test_what_was_put_back_is_forgotten_with_its_session(tmp_path: Path) -> None:
+    stage = MemoryStage(tmp_path)
+    (stage.folder / "a.py").write_text("was = 0\n")
+    stage.turn("a.py: made = 1")
+    assert stage.command("rewind", "--to", "1").returncode == 0
+    assert stage.command("rewind", "--undo").returncode == 0
+    with closing(sqlite3.connect(tmp_path / "data" / "dragoman" / "memory.db")) as store:
+        assert store.execute("select count(*) from blobs").fetchone()[0] > 0
+        assert stage.command("sessions", "forget", "last", "--yes").returncode == 0
+        tables = ("turns", "looks", "changes", "files", "blobs")
+        counts = [store.execute(f"select count(*) from {table}").fetchone()[0] for table in tables]
+    assert counts == [0] * len(tables)

@@ -58,6 +58,18 @@ async def test_a_rewind_touches_nothing_of_git(folder: RememberedFolder) -> None
     assert await folder.blame("a.txt") == ["one 1"]
 
 
+async def test_a_rewind_without_a_stream_is_forgotten_with_its_session(folder: RememberedFolder) -> None:
+    await folder.turn("one", {"a.txt": "made\n"})
+    await folder.turn("two", {"a.txt": "made again\n"})
+    first = folder.store.turns()[0].first
+    assert first is not None
+    await go(folder, first)
+    folder.store.forget(["two"])
+    assert [turn.kind for turn in folder.store.turns()] == ["turn", "rewind"]
+    folder.store.forget(["one"])
+    assert (folder.store.turns(), folder.store.roots()) == ([], [])
+
+
 async def test_a_persons_change_since_is_named(folder: RememberedFolder) -> None:
     await folder.turn("one", {"a.txt": "made\n"})
     folder.write({"a.txt": "made\ntyped\n", "own.txt": "typed\n"})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -251,3 +254,17 @@ def test_a_secret_in_a_prompt_is_not_kept(tmp_path: Path) -> None:
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"log in with" in kept
     assert b"hunter2" not in kept
+
+
+def test_what_is_copied_within_a_file_costs_next_to_nothing(tmp_path: Path) -> None:
+    store = TreeStore(str(tmp_path / "memory.db"))
+    before = "".join(f"{hashlib.sha256(b'%d' % number).hexdigest()}\n" for number in range(100)).encode()
+    after = before + before[:2000]
+    names = [hashlib.sha256(data).hexdigest() for data in (before, after)]
+    store.keep({names[0]: (before, None)})
+    store.keep({names[1]: (after, names[0])})
+    assert store.content(names[1]) == after
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as connection:
+        sizes = [row[0] for row in connection.execute("select length(data) from blobs order by id")]
+    assert sizes[1] < 100 < sizes[0]

@@ -29,8 +29,8 @@ class TurnMemory:
 
     def __init__(self, tell: Callable[[str], None], *, roots: Sequence[str], stream: str) -> None:
         self._tell = tell
-        self._roots = roots
-        self._stream = stream
+        self.roots = roots
+        self.stream = stream
         self._turn: int | None = None
         self._beginning: asyncio.Task[None] | None = None
         self.store: TreeStore | None = None
@@ -50,8 +50,8 @@ class TurnMemory:
         try:
             self._turn = self.store.begin_turn(
                 session_id,
-                map(os.path.realpath, self._roots),
-                stream=self._stream,
+                map(os.path.realpath, self.roots),
+                stream=self.stream,
                 agent=agent,
                 prompt=prompt,
             )
@@ -65,7 +65,7 @@ class TurnMemory:
         if self.store is None:
             return ""
         try:
-            return await asyncio.to_thread(rewind_note, self.store, session_id, self._roots)
+            return await asyncio.to_thread(rewind_note, self.store, session_id, self.roots)
         except (LocalMistake, OSError) as error:
             self._tell(f"can't tell whether files were put back: {error}")
             return ""

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import os
 import sys
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
 
 from msgspec import Struct, field
 
@@ -21,7 +21,7 @@ from dragoman_local.workspace.rewind import (
     RewindPlan,
     RewindStep,
     last_rewind,
-    plan_rewind,
+    planned_rewind,
     turn_places,
 )
 from dragoman_local.workspace.tree_store import TreeStore, Turn
@@ -69,19 +69,19 @@ def run(args: argparse.Namespace) -> int:
 
 async def _rewind(store: TreeStore, turns: list[Turn], args: argparse.Namespace) -> RewindReport:
     report = RewindReport(session=turns[0].session, turn=args.to, done=False)
-    async with AsyncExitStack() as stack:
-        plans: list[RewindPlan] = []
-        for root, look in turn_places(store, turns):
-            plans.append(await plan_rewind(store, root, look))
-            stack.push_async_callback(plans[-1].aclose)
-            report.files[root] = plans[-1].steps
-            report.left += [os.path.join(root, path) for path in plans[-1].left]
+    async with planned_rewind(store, turn_places(store, turns)) as rewind:
+        for plan in rewind.plans:
+            report.files[plan.root] = plan.steps
+            report.left += [os.path.join(plan.root, path) for path in plan.left]
         if not args.dry_run:
             if not args.force:
-                _refuse(store, plans)
-            for plan in plans:
+                _refuse(store, rewind.plans)
+            for plan in rewind.plans:
                 report.failures += await plan.carry_out(
-                    report.session, is_undo=args.undo, title=f"before turn {args.to} of {report.session}"
+                    report.session,
+                    is_undo=args.undo,
+                    title=f"before turn {args.to} of {report.session}",
+                    stream=turns[0].stream,
                 )
             report.done = True
     if args.conversation and report.done and report.turn is not None and report.turn > 1:
@@ -120,7 +120,7 @@ def _last_rewind(store: TreeStore, folder: str) -> list[Turn]:
     return [found]
 
 
-def _refuse(store: TreeStore, plans: list[RewindPlan]) -> None:
+def _refuse(store: TreeStore, plans: Sequence[RewindPlan]) -> None:
     """Nothing is put back over somebody's work, or under a turn that runs."""
     for plan in plans:
         if store.is_busy(plan.root):

@@ -236,6 +236,60 @@ class ChangeReview(Protocol):
         """Put one file back; raises `LocalMistake` with the reason if that is refused."""
 
 
+class RewoundFile(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A file that would be put back, and the lines that this adds to it and removes."""
+
+    path: str
+    act: str
+    """`restore`, `remove` or `change`."""
+    is_persons: bool
+    """Whether a person changed it since, or nobody knows who: then it stays, unless it is named."""
+    added: int
+    removed: int
+
+
+class RewindPreview(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What going back to before a turn would change."""
+
+    turn: int
+    is_busy: bool
+    """Whether a turn runs in the folder, so that nothing can be put back now."""
+    files: list[RewoundFile]
+    left: list[str]
+    """Files that differ and stay, because their content is not kept."""
+    identity: str
+    """Names all of that."""
+
+
+class FileNotPutBack(Struct, frozen=True, kw_only=True):
+    """A file that could not be put back."""
+
+    path: str
+    why: str
+
+
+class RewindResult(Struct, frozen=True, kw_only=True):
+    """What was put back."""
+
+    turn: int
+    """0 if a rewind was undone."""
+    paths: list[str]
+    failures: list[FileNotPutBack]
+
+
+class ChatRewinds(Protocol):
+    """The way back in the folder of a session. Each raises `DragomanError` with the reason."""
+
+    async def preview(self, turn: int | None) -> RewindPreview:
+        """What would change; without a number, before the last turn."""
+
+    async def carry_out(self, preview: RewindPreview, also: Sequence[str]) -> RewindResult:
+        """Do what was shown, or nothing; of the files that a person changed since, only those of `also`."""
+
+    async def undo(self) -> RewindResult:
+        """Take the last one back."""
+
+
 class ChatUser(Protocol):
     """Whoever sits at the terminal. Cancelling what is awaited takes the question back."""
 
@@ -347,6 +401,10 @@ class ChatSession(Protocol):
 
     async def review(self) -> ChangeReview | None:
         """What the turn has changed; None if nobody can say, or nothing has."""
+
+    @property
+    def rewinds(self) -> ChatRewinds:
+        """The way back. Raises `LocalMistake` if files of this session are not kept."""
 
 
 class SessionBoard(Protocol):

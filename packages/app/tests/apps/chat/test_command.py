@@ -1,6 +1,7 @@
 """`dragoman chat`: its command line, and once the whole of it in a real terminal."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -74,7 +75,8 @@ def test_it_runs_in_a_real_terminal(tmp_path: Path) -> None:
     socket = tmp_path / "tmux"
     folder = tmp_path / "project"
     folder.mkdir()
-    command = [*DRAGOMAN, "chat", "--agent", "echo", "--cwd", str(folder), "--no-history"]
+    agent = shlex.quote(f"{sys.executable} {Path(__file__).parents[2] / 'cli' / 'editing_agent.py'}")
+    command = [*DRAGOMAN, "chat", "--agent", agent, "--cwd", str(folder), "--approve", "all"]
 
     def tmux(*words: str) -> str:
         done = subprocess.run(
@@ -101,8 +103,16 @@ def test_it_runs_in_a_real_terminal(tmp_path: Path) -> None:
     tmux("-f", "/dev/null", "new-session", "-d", "-s", "chat", "-x", "80", "-y", "24", line)
     try:
         see("● ready")
-        tmux("send-keys", "-t", "chat", "Hello from a terminal", "Enter")
-        see("You said: Hello from a terminal")
+        tmux("send-keys", "-t", "chat", "a.py: made = 1", "Enter")
+        see("Changed on disk: 1 file, +1 -0")
+        tmux("send-keys", "-t", "chat", "/rewind", "Enter")
+        see("Put files back to before turn 1?")
+        tmux("send-keys", "-t", "chat", "r")
+        see("Files put back to before turn 1: a.py.")
+        assert not (folder / "a.py").exists()
+        tmux("send-keys", "-t", "chat", "/rewind undo", "Enter")
+        see("Rewind undone: a.py.")
+        assert (folder / "a.py").read_text() == "made = 1\n"
         tmux("send-keys", "-t", "chat", "F1")
         see("Saying something")
         tmux("send-keys", "-t", "chat", "C-q")

@@ -5,12 +5,14 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dragoman import Agent
 from dragoman.transport.messages import MessageTransport
 from dragoman_app.apps.chat.hub_backend import HubBackend
 from dragoman_app.tui.model.entries import SpeechEntry
@@ -70,8 +72,8 @@ class Door:
 
 
 @asynccontextmanager
-async def hub_of(gate: Gate) -> AsyncIterator[tuple[Door, str]]:
-    async with staged({"one": lambda: obedient(gate)}) as stage:
+async def hub_of(agent: Callable[[], Agent], **options: Any) -> AsyncIterator[tuple[Door, str]]:
+    async with staged({"one": agent}, **options) as stage:
         door = Door(stage)
         bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
         port = bound.getsockname()[1]
@@ -105,7 +107,7 @@ async def answered_elsewhere(stage: Stage) -> None:
 
 async def test_a_cut_connection_is_a_pause_and_a_restarted_hub_is_one(tmp_path: Path) -> None:
     gate = Gate()
-    async with hub_of(gate) as (door, url):
+    async with hub_of(lambda: obedient(gate)) as (door, url):
         backend = HubBackend(str(tmp_path), LocalRules(), url=url, headers=HEADERS)
         async with on_stage(backend, ChatRequest(agent="", cwd=str(tmp_path))) as eyes:
             await eyes.see("● ready")
@@ -138,7 +140,7 @@ async def test_an_open_question_outlives_the_connection_and_is_taken_back_when_i
     tmp_path: Path,
 ) -> None:
     gate = Gate()
-    async with hub_of(gate) as (door, url):
+    async with hub_of(lambda: obedient(gate)) as (door, url):
         backend = HubBackend(str(tmp_path), LocalRules(), url=url, headers=HEADERS)
         async with on_stage(backend, ChatRequest(agent="", cwd=str(tmp_path))) as eyes:
             await eyes.see("● ready")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Coroutine
 from typing import Any
 
@@ -21,13 +20,11 @@ from dragoman_hub.clients.client import ClientHub, HubClient
 from dragoman_hub.clients.session_progress import SessionProgress
 from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.gate.table import FORBIDDEN
-from dragoman_hub.lending.folder_rewind import FolderRewind, Places, RewindDone
+from dragoman_hub.lending.folder_rewind import HubRewind
 from dragoman_hub.session.frames import value_of
+from dragoman_local.workspace.rewind import Places, RewindDone
 
 log = logging.getLogger(__name__)
-
-NAMED = 5
-"""Files that the conversation names."""
 
 
 class RewindMethods:
@@ -36,7 +33,7 @@ class RewindMethods:
     def __init__(self, hub: ClientHub, progress: SessionProgress) -> None:
         self._hub = hub
         self._progress = progress
-        self._rewind = FolderRewind(hub.changes)
+        self._rewind = HubRewind(hub.changes)
 
     async def preview(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
         """`rewind/preview`: which files, what of them, whose changes, and the identity of all that."""
@@ -113,7 +110,10 @@ class RewindMethods:
 
     async def _turn(self, client: HubClient, params: dict[str, Raw]) -> tuple[LiveSession, int, Places]:
         session = await self._session(client, params)
-        turn, places = await self._rewind.places(session.id, client.text(params, "key"))
+        key, number = value_of(params.get("key"), ""), value_of(params.get("turn"))
+        if not isinstance(key, str) or not isinstance(number, int | None):
+            raise invalid_params("key is no text, or turn is no number")
+        turn, places = await self._rewind.places(session.id, key=key, number=number)
         await self._check_roots(client, places)
         return session, turn, places
 
@@ -139,13 +139,5 @@ def _look_at(task: asyncio.Task[None]) -> None:
 
 
 def _notice(done: RewindDone, cwd: str) -> JsonObject:
-    """What the conversation says of it."""
-    names = [os.path.relpath(path, os.path.realpath(cwd)) for path in done.paths]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    title = f"Files put back to before turn {done.turn}:" if done.turn else "Rewind undone:"
-    return {
-        "sessionUpdate": "notice",
-        "severity": "info",
-        "title": title,
-        "description": f"{', '.join(names[:NAMED])}{more}.",
-    }
+    title, names = done.notice(cwd)
+    return {"sessionUpdate": "notice", "severity": "info", "title": title, "description": names}

@@ -92,7 +92,10 @@ class PackedContents:
         number, links, packed = None, 0, b""
         if base_row is not None and base_row[1] < MOST_LINKS:
             number, links = base_row[0], base_row[1] + 1
-            packed = _pack_against(self._unpacked(connection, number), data)
+            against = self._unpacked(connection, number)
+            packed = _pack_against(against, data)
+            if len(against) <= WINDOW:  # what moved within it may be anywhere in the base
+                packed = min(packed, _pack_parts(0, 0, data, against), key=len)
         if number is None or len(packed) > len(data) // 8:  # else it is small enough to be told apart
             alone = _pack(data, b"")
             if number is None or len(alone) <= len(packed):
@@ -137,6 +140,10 @@ def _pack_against(base: bytes, data: bytes) -> bytes:
     most = min(len(base), len(data))
     head = _common_length(base[:most], data[:most])
     tail = _common_length(base[len(base) - most + head :][::-1], data[len(data) - most + head :][::-1])
+    return _pack_parts(head, tail, data, base)
+
+
+def _pack_parts(head: int, tail: int, data: bytes, base: bytes) -> bytes:
     middle = _pack(data[head : len(data) - tail], base[head : len(base) - tail], level=9)
     return msgspec.msgpack.encode((head, tail, middle))
 

@@ -10,17 +10,30 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Collection, Sequence
-from typing import Literal
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from dragoman.errors import LocalMistake
 from dragoman_local.workspace.change_set import RevertRefused, TurnChangeSet, in_revert_order
 from dragoman_local.workspace.folder_snapshot import is_secret_name
 from dragoman_local.workspace.line_history import LineHistory
 from dragoman_local.workspace.snapshot_entries import SnapshotEntry
 from dragoman_local.workspace.snapshots import FileChange, Snapshot, take_snapshot
 from dragoman_local.workspace.tree_store import TreeStore, Turn
+
+Places: TypeAlias = Sequence[tuple[str, int]]
+"""Folders without links, each with the look that it is put back to."""
+
+UNKNOWN = "Dragoman has no record of the files before this turn"
+
+NOTHING_TO_UNDO = "there is nothing to undo in this folder"
+
+
+class RewindRefused(LocalMistake):
+    """Nothing was put back; says why."""
 
 
 class RewindStep(Struct, frozen=True, kw_only=True):
@@ -38,6 +51,25 @@ class RewindFailure(Struct, frozen=True, kw_only=True):
     path: str
     why: str
 
+
+class RewindDone(Struct, frozen=True, kw_only=True):
+    """What was put back."""
+
+    turn: int
+    """The turn before which the files are now; 0 if a rewind was undone."""
+    paths: list[str]
+    failures: list[RewindFailure]
+
+    def notice(self, cwd: str) -> tuple[str, str]:
+        """What the conversation says of it: a title, and which files."""
+        names = [os.path.relpath(path, os.path.realpath(cwd)) for path in self.paths]
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        title = f"Files put back to before turn {self.turn}:" if self.turn else "Rewind undone:"
+        return title, f"{', '.join(names[:SHOWN])}{more}."
+
+
+SHOWN = 5
+"""Files that the conversation names."""
 
 _ACTS: dict[str, Literal["restore", "remove", "change"]] = {
     "added": "remove",
@@ -153,6 +185,122 @@ def _plan(store: TreeStore, now: Snapshot, look: int) -> RewindPlan:
         left=left,
         identity=hashlib.sha256(repr((root, seen)).encode(errors="surrogateescape")).hexdigest(),
     )
+
+
+class FolderRewind:
+    """All that goes back with one turn, shown to a person before it is done. Made by `planned_rewind`."""
+
+    def __init__(self, store: TreeStore, plans: Sequence[RewindPlan]) -> None:
+        self._store = store
+        self.plans = plans
+
+    @property
+    def identity(self) -> str:
+        return ".".join(plan.identity for plan in self.plans)
+
+    async def is_busy(self) -> bool:
+        """Whether a turn runs in one of the folders."""
+        return await asyncio.to_thread(lambda: any(self._store.is_busy(plan.root) for plan in self.plans))
+
+    async def preview(self, turn: int) -> dict[str, Any]:
+        """What would change and whose work that is, as JSON: each file as putting it back would change it.
+        What was added to it since goes.
+        """
+        return {
+            "turn": turn,
+            "isBusy": await self.is_busy(),
+            "files": [
+                {
+                    "path": change.path,
+                    "act": step.act,
+                    "isPersons": step.is_persons,
+                    "added": change.lines_removed,
+                    "removed": change.lines_added,
+                }
+                for plan in self.plans
+                for step, change in zip(plan.steps, plan.files, strict=True)
+            ],
+            "left": [os.path.join(plan.root, path) for plan in self.plans for path in plan.left],
+            "identity": self.identity,
+        }
+
+    async def carry_out(
+        self,
+        session: str,
+        *,
+        turn: int,
+        stream: str,
+        identity: str | None = None,
+        also: Collection[str] = (),
+    ) -> RewindDone:
+        """Put files back; of those that a person changed since, only those of `also`. Without an `identity`
+        it is the way forth, and a person's change refuses all of it. Raises `RewindRefused`.
+        """
+        if await self.is_busy():
+            raise RewindRefused("a turn runs in this folder: let it end first")
+        if identity is not None and identity != self.identity:
+            raise RewindRefused("files changed since you looked: look again")
+        spares = [
+            {
+                step.path
+                for step in plan.steps
+                if step.is_persons and os.path.join(plan.root, step.path) not in also
+            }
+            for plan in self.plans
+        ]
+        if identity is None and any(spares):
+            names = ", ".join(sorted(os.path.basename(path) for spare in spares for path in spare)[:3])
+            raise RewindRefused(f"files were changed since by a person: {names}")
+        done: list[str] = []
+        failures: list[RewindFailure] = []
+        for plan, spare in zip(self.plans, spares, strict=True):
+            own = await plan.carry_out(
+                session,
+                is_undo=identity is None,
+                title=f"before turn {turn} of {session}",
+                stream=stream,
+                spare=spare,
+            )
+            failures += own
+            failed = spare | {failure.path for failure in own}
+            done += [os.path.join(plan.root, step.path) for step in plan.steps if step.path not in failed]
+        return RewindDone(turn=turn if identity is not None else 0, paths=sorted(done), failures=failures)
+
+
+@asynccontextmanager
+async def planned_rewind(store: TreeStore, places: Places) -> AsyncIterator[FolderRewind]:
+    """The plans for some folders, held until this is left. Raises `RewindRefused`."""
+    async with AsyncExitStack() as stack:
+        plans: list[RewindPlan] = []
+        for root, look in places:
+            if not await asyncio.to_thread(os.path.isdir, root):
+                raise RewindRefused(f"{root} is not there any more")
+            plans.append(await plan_rewind(store, root, look))
+            stack.push_async_callback(plans[-1].aclose)
+        yield FolderRewind(store, plans)
+
+
+def session_places(
+    store: TreeStore, session: str, *, key: str = "", number: int | None = None
+) -> tuple[int, Places]:
+    """A turn of a session, by the key of its prompt or by its number, else the last one; and its folders with
+    the looks before it, of which there are none if it is not remembered.
+    """
+    turns = [turn for turn in store.turns(session=session) if turn.kind == "turn" and turn.first is not None]
+    if key:
+        turns = [turn for turn in turns if turn.key == key]
+    elif number is not None:
+        turns = [turn for turn in turns if turn.number == number]
+    turns = [turn for turn in turns if turn.id == turns[-1].id]
+    return (turns[0].number if turns else 0), turn_places(store, turns)
+
+
+def undo_places(store: TreeStore, folders: Sequence[str]) -> Places:
+    """Where the last rewind of these folders began; nothing if there is none that was not undone."""
+    roots = dict.fromkeys(map(os.path.realpath, folders))
+    found = [(root, turn) for root in roots if (turn := last_rewind(store, root)) is not None]
+    latest = max((turn.id for _, turn in found), default=0)
+    return [(root, turn.first) for root, turn in found if turn.id == latest and turn.first is not None]
 
 
 def turn_places(store: TreeStore, turns: Collection[Turn]) -> list[tuple[str, int]]:

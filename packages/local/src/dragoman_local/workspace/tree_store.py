@@ -84,6 +84,11 @@ _NEW_TURN = (
     "select ?1, ?2, 1 + coalesce(max(number), 0), ?3, ?4, ?5, ?6, ?7, ?8 from turns "
     "where session = ?1 and kind = ?2"
 )
+# Rewinds had no stream at first: these belong to their session.
+_FORGOTTEN = (
+    "select id from turns where stream in forgotten or stream = '' and kind <> 'turn' "
+    "and session in (select session from turns where stream in forgotten)"
+)
 _NEW_SPAN = "insert into spans values (?, ?, null, null, 0)"
 _SET_END = {
     "begin": "update spans set first = ? where turn = ? and folder = ?",
@@ -254,7 +259,7 @@ class TreeStore:
             if version not in (0, _VERSION):
                 raise LocalMistake(f"{self.path} was written by a newer Dragoman: update this one")
             if not version:
-                connection.execute("pragma page_size = 2048")
+                connection.execute("pragma page_size = 1024")
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
             connection.execute("pragma secure_delete = on")
@@ -528,7 +533,7 @@ class TreeStore:
                 connection.executemany(
                     "insert or ignore into forgotten values (?)", ((name,) for name in streams)
                 )
-                turns = connection.execute("select id from turns where stream in forgotten").fetchall()
+                turns = connection.execute(_FORGOTTEN).fetchall()
                 erase_turns(connection, self._contents, turns)
             self._shrink()
 

@@ -19,7 +19,8 @@ from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.supervision.events import SupervisionEvent
 from dragoman_app.apps.chat.hub_route import HubRoute, MissedUpdates
 from dragoman_app.apps.chat.local_chat import LocalChat
-from dragoman_app.tui.ports import ChangeReview, FileText, ReviewedFile, UpdatesBehind
+from dragoman_app.apps.chat.rewinds import HubRewinds
+from dragoman_app.tui.ports import ChangeReview, ChatRewinds, FileText, ReviewedFile, UpdatesBehind
 
 MOST_FILES = 8
 
@@ -122,6 +123,10 @@ class HubChat(LocalChat):
         notes = [note for note in _list_in(answer, "notes") if isinstance(note, str)]
         notes += [f"{path}: changed meanwhile, but not by this session" for path in other_paths]
         return HubReview(self._hub, self.session.id, files, notes) if files else None
+
+    @property
+    def rewinds(self) -> ChatRewinds:
+        return HubRewinds(self._call, self.session.id)
 
 
 class HubReview:

@@ -28,6 +28,7 @@ from dragoman.version import VERSION
 from dragoman_app.apps.chat.changes import TurnSnapshot
 from dragoman_app.apps.chat.file_text import read_file_text
 from dragoman_app.apps.chat.files import FileFinder
+from dragoman_app.apps.chat.rewinds import LocalRewinds
 from dragoman_app.apps.chat.risk_notes import RiskNotes
 from dragoman_app.apps.chat.rules import at_screen, make_audit_log
 from dragoman_app.apps.chat.shell import TerminalOutput, UserCommand, start
@@ -41,6 +42,7 @@ from dragoman_app.tui.ports import (
     ChatEvent,
     ChatListener,
     ChatRequest,
+    ChatRewinds,
     ChatUser,
     FileText,
     UpdatesBehind,
@@ -49,6 +51,7 @@ from dragoman_local.journal.brief import ConversationBrief
 from dragoman_local.sandbox.boundary import SAYS
 from dragoman_local.workspace.local_client import LocalClient
 from dragoman_local.workspace.policy.permission_service import LocalDesk
+from dragoman_local.workspace.rewind import RewindDone
 from dragoman_local.workspace.settings import LocalRules, Place
 
 MOST_TERMINALS = 64
@@ -334,6 +337,14 @@ class LocalChat:
 
     async def review(self) -> ChangeReview | None:
         return await self._look.compare()
+
+    @property
+    def rewinds(self) -> ChatRewinds:
+        return LocalRewinds(self._look.memory, self.session.id, self._tell_rewind)
+
+    def _tell_rewind(self, done: RewindDone) -> None:
+        title, names = done.notice(self.cwd)
+        self._listener.on_update(v1.Notice(severity="info", title=title, description=names))
 
     async def aclose(self) -> None:
         for line in self._lines:

@@ -100,7 +100,7 @@ class TextView:
         match event:
             case events.NoticeEvent():
                 about = f": {event.description}" if event.description else ""
-                return self._remark(f"{event.severity}: {event.title}{about}")
+                return self._remark(f"{event.severity}: {event.title.removesuffix(':')}{about}")
             case events.SubagentEvent():
                 return self._subagents.standing(event, self._remark)
             case events.ChildEvent():

@@ -32,7 +32,8 @@ def line_of(update: v1.SessionUpdate | Unknown) -> str | None:
     """The update in a line, not sanitized; None for a fact."""
     match update:
         case v1.Notice():
-            return f"{update.title}: {update.description}" if update.description else str(update.title)
+            title = update.title.removesuffix(":")
+            return f"{title}: {update.description}" if update.description else str(update.title)
         case v1.PlanUpdate(plan=plan):
             return _plan(plan)
         case v1.PlanRemoved():

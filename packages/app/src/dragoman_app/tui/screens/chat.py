@@ -6,7 +6,6 @@ A clock of twenty beats a second draws what has come since the last one, and sta
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import ClassVar, cast
@@ -35,14 +34,13 @@ from dragoman_app.tui.screens.entry import EntryScreen
 from dragoman_app.tui.screens.file_opener import FileOpener
 from dragoman_app.tui.screens.review import ReviewScreen
 from dragoman_app.tui.screens.settings import SettingChoice, SettingsScreen
+from dragoman_app.tui.screens.slash_commands import SlashCommands
 from dragoman_app.tui.screens.transcript_search import TranscriptSearch
 from dragoman_app.tui.text.lines import cut
 from dragoman_app.tui.widgets.completions import Completion, Completions
 from dragoman_app.tui.widgets.find_bar import FindBar
 from dragoman_app.tui.widgets.prompt_box import PromptBox
 from dragoman_app.tui.widgets.transcript_view import TranscriptView
-
-_HANDOVER = re.compile(r"/handover(?:\s+(\S.*))?")
 
 BEATS = 20
 """Drawings a second, at most."""
@@ -92,8 +90,9 @@ class ChatScreen(Screen[None]):
         self.box = PromptBox(self._said_before, self.withdraw)
         self.completions = Completions(self._complete)
         self.find_bar = FindBar()
+        self.slash_commands = SlashCommands(self)
         self._search = TranscriptSearch(self.transcript, self.view, self.find_bar, self._earlier)
-        self._files = FileOpener(lambda: self.app, lambda: self.conversation.chat, self._start_task)
+        self._files = FileOpener(lambda: self.app, lambda: self.conversation.chat, self.start_task)
         self._talking: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[object]] = set()
         self._clock: Timer | None = None
@@ -164,7 +163,7 @@ class ChatScreen(Screen[None]):
         if not task.cancelled() and (error := task.exception()) is not None:
             self._host.fail(error)
 
-    def _start_task(self, doing: Coroutine[object, None, object]) -> None:
+    def start_task(self, doing: Coroutine[object, None, object]) -> None:
         """Something that takes its time, owned by this screen."""
         task = asyncio.create_task(doing)
         self._tasks.add(task)
@@ -247,9 +246,9 @@ class ChatScreen(Screen[None]):
                 self.conversation.go_on()
             return
         if text.startswith("!"):
-            self._start_task(self.conversation.shell(text[1:].strip()))
-        elif (handover := _HANDOVER.fullmatch(text)) and not self._has_command("handover"):
-            self._start_task(self.hand_over(handover[1] or ""))
+            self.start_task(self.conversation.shell(text[1:].strip()))
+        elif self.slash_commands.take(text):
+            pass
         elif self.conversation.state in ("failed",):
             self.app.notify(
                 "No agent is connected. F5 tries again, Ctrl+O opens another session.", markup=False
@@ -261,30 +260,6 @@ class ChatScreen(Screen[None]):
         self.box.clear()
         self.completions.offer(())
         self.view.follow()
-
-    def _has_command(self, name: str) -> bool:
-        """Whether the agent has a command of this name: then it is the agent's."""
-        return any(command.name == name for command in self.transcript.facts.commands)
-
-    async def hand_over(self, agent: str) -> None:
-        """Go on with another agent, which is told of what was said."""
-        if not agent:
-            names = ", ".join(choice.name for choice in await self.backend.agents())
-            self.transcript.note(
-                f"Choose the next agent: /handover NAME, one of {sanitize_line(names)}.", "warning"
-            )
-            return
-        if self.conversation.is_busy:
-            self.app.notify("A turn runs: Esc stops it, then hand over.", markup=False)
-            return
-        chat = self.conversation.chat
-        try:
-            request = await self.backend.hand_over(self.request if chat is None else chat.request, agent)
-        except DragomanError as error:
-            self.transcript.note(f"Not handed over: {error}", "error")
-            return
-        await self.open(request)
-        self.transcript.note(f"{sanitize_line(agent)} takes over and gets a summary with your next prompt.")
 
     def _said_before(self) -> Sequence[str]:
         return self.transcript.prompts
@@ -372,7 +347,7 @@ class ChatScreen(Screen[None]):
     def _rename(self, title: str | None) -> None:
         chat = self.conversation.chat
         if chat is not None and title:
-            self._start_task(self._try(chat.set_title(title), lambda: self._on_title(title)))
+            self.start_task(self._try(chat.set_title(title), lambda: self._on_title(title)))
 
     def _on_title(self, title: str) -> None:
         self.transcript.facts.title = title
@@ -382,7 +357,7 @@ class ChatScreen(Screen[None]):
         chat = self.conversation.chat
         if chat is not None:
             notify = partial(self.app.notify, "The session is in the archive: F4, then v shows it.")
-            self._start_task(self._try(chat.archive(), notify))
+            self.start_task(self._try(chat.archive(), notify))
 
     async def _try(self, act: Awaitable[None], on_done: Callable[[], object]) -> None:
         """Do it, and tell what goes wrong."""
@@ -400,6 +375,9 @@ class ChatScreen(Screen[None]):
         else:
             self.app.push_screen(ReviewScreen(review, cwd=self.request.cwd))
 
+    def action_rewind(self, words: str) -> None:
+        self.start_task(self.slash_commands.rewind(words))
+
     def action_thoughts(self) -> None:
         self.around.thoughts_open = not self.around.thoughts_open
         self.view.redraw_all()
@@ -412,9 +390,9 @@ class ChatScreen(Screen[None]):
 
     def action_restart(self) -> None:
         if self.conversation.state == "failed":
-            self._start_task(self.open(self.request))
+            self.start_task(self.open(self.request))
         else:
-            self._start_task(self.conversation.restart())
+            self.start_task(self.conversation.restart())
 
     def action_switch_focus(self) -> None:
         (self.box if self.view.has_focus else self.view).focus()
@@ -436,7 +414,7 @@ class ChatScreen(Screen[None]):
 
     def change_setting(self, setting: SettingChoice | None) -> None:
         if setting is not None:
-            self._start_task(self._set(setting))
+            self.start_task(self._set(setting))
 
     async def _set(self, setting: SettingChoice) -> None:
         chat, facts = self.conversation.chat, self.transcript.facts
@@ -456,7 +434,7 @@ class ChatScreen(Screen[None]):
     # The view.
 
     def on_transcript_view_earlier_wanted(self) -> None:
-        self._start_task(self._earlier())
+        self.start_task(self._earlier())
 
     async def _earlier(self) -> bool:
         try:

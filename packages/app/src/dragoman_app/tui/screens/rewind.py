@@ -1,0 +1,105 @@
+"""What going back to before a turn would change: the files, and those that a person changed since, which stay
+unless they are ticked. Nothing is put back before it was shown and agreed to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from dragoman.text.sanitize import sanitize_line
+from dragoman_app.tui.ports import RewindPreview, RewoundFile
+from dragoman_app.tui.screens.dialog import Dialog
+from dragoman_app.tui.widgets.ticks import Ticks
+
+_ACTS = {"restore": "+ {}  comes back", "remove": "- {}  goes away", "change": "~ {}  changes"}
+
+
+class RewindChoice(NamedTuple):
+    """What a person chose: to go back as it was shown, or to see another turn."""
+
+    turn: int
+    also: Sequence[str] = ()
+    """Files of people that are put back, too."""
+
+
+class RewindScreen(Dialog[RewindChoice]):
+    """Gives what was chosen."""
+
+    DEFAULT_CSS = """
+    RewindScreen {
+        & VerticalScroll { height: auto; max-height: 12; }
+        & Ticks { height: auto; max-height: 8; }
+        & Static { height: auto; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("r", "rewind", "Put back"),
+        Binding("left", "turn(-1)", "The turn before", priority=True),  # lists scroll with these
+        Binding("right", "turn(1)", "The next turn", priority=True),
+        ("pagedown", "scroll(1)", "Down"),
+        ("pageup", "scroll(-1)", "Up"),
+        ("q", "leave", "Close"),
+    ]
+
+    def __init__(self, preview: RewindPreview, *, cwd: str) -> None:
+        super().__init__()
+        self._preview = preview
+        self._cwd = cwd
+
+    def compose(self) -> ComposeResult:
+        preview = self._preview
+        persons = [file for file in preview.files if file.is_persons]
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = f"Put files back to before turn {preview.turn}?"
+        dialog.border_subtitle = "r put back · ← → another turn · esc close"
+        with dialog:
+            with VerticalScroll(can_focus=False):
+                yield Static(Content("\n".join(self._lines())))
+            if persons:
+                words = "You or another program changed these since. They stay, unless you tick them (space)."
+                yield Static(Content(words), classes="quiet")
+                yield Ticks([(file.path, self._line(file)) for file in persons], (), id="persons")
+            if preview.left:
+                paths = ", ".join(map(self._shown_path, preview.left))
+                words = f"These differ, too, and stay, because Dragoman does not keep their content: {paths}"
+                yield Static(Content(words), classes="quiet")
+
+    def on_mount(self) -> None:
+        for ticks in self.query(Ticks):
+            ticks.highlighted = 0
+            ticks.focus()
+
+    def _lines(self) -> Iterator[str]:
+        if self._preview.is_busy:
+            yield "A turn is running in this folder. Let it end first."
+        if not self._preview.files:
+            yield "Nothing to put back: the files are as they were before this turn."
+        yield from (self._line(file) for file in self._preview.files if not file.is_persons)
+
+    def _line(self, file: RewoundFile) -> str:
+        act = _ACTS.get(file.act, "? {}").format(self._shown_path(file.path))
+        return f"{act}  +{file.added} -{file.removed}"
+
+    def _shown_path(self, path: str) -> str:
+        return sanitize_line(path.removeprefix(f"{self._cwd}/"))
+
+    def action_turn(self, step: int) -> None:
+        if self._preview.turn + step > 0:
+            self.end(RewindChoice(self._preview.turn + step))
+
+    def action_scroll(self, step: int) -> None:
+        files = self.query_one(VerticalScroll)
+        (files.scroll_page_down if step > 0 else files.scroll_page_up)(animate=False)
+
+    def action_rewind(self) -> None:
+        also = [path for ticks in self.query(Ticks) for path in ticks.ticked_values]
+        if not self._preview.is_busy and (also or any(not file.is_persons for file in self._preview.files)):
+            self.end(RewindChoice(self._preview.turn, also))
