@@ -14,7 +14,7 @@ from dragoman_app.tui.ports import ChatRequest
 from dragoman_app.tui.screens import permission
 from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.test_hub_backend_cuts import HEADERS, hub_of
-from tests.hub.sessions.agents import Gate
+from tests.hub.sessions.agents import Gate, obedient
 from tests.tui.stage import on_stage
 
 pytestmark = [pytest.mark.bound(60)]
@@ -32,7 +32,7 @@ async def test_the_board_shows_all_sessions_answers_names_archives_and_comes_bac
     tmp_path: Path,
 ) -> None:
     gate = Gate()
-    async with hub_of(gate) as (door, url):
+    async with hub_of(lambda: obedient(gate)) as (door, url):
         other = await door.stage.client().begin()
         here, done = await other.new(str(tmp_path)), await other.new(str(tmp_path))
         await other.answer(other.prompt(done, "say 3"))
@@ -115,7 +115,7 @@ async def test_a_question_is_whole_with_who_asks_and_what_is_risky_and_a_form_is
 
 
 async def test_a_board_says_that_its_token_is_refused_and_does_not_try_again(tmp_path: Path) -> None:
-    async with hub_of(Gate()) as (_, url):
+    async with hub_of(lambda: obedient(Gate())) as (_, url):
         backend = HubBackend(str(tmp_path), LocalRules(), url=url, headers={})
         moved = asyncio.Event()
         async with backend.board(moved.set) as board:

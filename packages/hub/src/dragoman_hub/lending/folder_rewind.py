@@ -38,6 +38,7 @@ class HubRewind:
 
     async def places(self, session_id: str, *, key: str, number: int | None) -> tuple[int, Places]:
         """The number of a turn, and its folders. Raises the answer to a turn that is not remembered."""
+        await self._changes.turn_done(session_id)
         turn, places = await asyncio.to_thread(
             session_places, self._store(), session_id, key=key, number=number
         )

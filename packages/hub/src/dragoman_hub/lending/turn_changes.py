@@ -229,6 +229,12 @@ class TurnChanges:
             if not folders.isdisjoint({turn.cwd, turn.folders[0]}):
                 self.forget(turn.session)
 
+    async def turn_done(self, session_id: str) -> None:
+        """Until the last turn of a session is remembered, if it has ended."""
+        turn = self._turns.get(session_id)
+        if turn is not None and turn.finishing is not None:
+            await asyncio.wait([turn.finishing])
+
     async def looks_done(self, cwd: str, folders: Sequence[str]) -> None:
         """Until the looks after turns that have ended in these folders are done."""
         tasks = self._overlap.finishing_near("", [cwd, *folders])

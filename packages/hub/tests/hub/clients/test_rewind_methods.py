@@ -109,6 +109,15 @@ async def test_a_turn_is_put_back_as_it_was_shown_and_forth_again(project: Path,
     ]
 
 
+async def test_a_turn_that_has_just_ended_can_be_put_back(project: Path, trees: str) -> None:
+    async with staged({"one": writer}, changes=True, trees=trees) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(project))
+        await client.answer(client.prompt(session, "write a.txt", key="first"))
+        shown = await client.call(PREVIEW, {"sessionId": session, "key": "first"})
+        assert names(shown["files"]) == ["a.txt"]
+
+
 async def test_a_token_goes_back_in_its_own_folders_alone(project: Path, trees: str) -> None:
     elsewhere = project.parent / "elsewhere"
     elsewhere.mkdir()

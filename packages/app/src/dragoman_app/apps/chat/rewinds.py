@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
-from msgspec import ValidationError, convert, to_builtins
+from msgspec import ValidationError, to_builtins
 
+from dragoman.decoders import convert
 from dragoman.errors import LocalMistake
 from dragoman_app.apps.turn_memory import TurnMemory
 from dragoman_app.tui.ports import RewindPreview, RewindResult
