@@ -5,8 +5,8 @@
 MAKEFLAGS += --no-builtin-rules
 
 PYTHON  ?= python3
-# More than half of a test's time is spent waiting for processes, browsers and leases: two workers for a processor.
-WORKERS ?= $(shell expr 2 \* $$(nproc 2>/dev/null || echo 1))
+# More than half of a test's time is spent waiting for processes, browsers and leases: five workers for two processors.
+WORKERS ?= $(shell expr \( 5 \* $$(nproc 2>/dev/null || echo 1) + 1 \) / 2)
 # What is run beside the others instead of among them.
 WAITING := packages/hub/tests/cluster/test_scl.py packages/hub/tests/cluster/test_storm.py
 ARGS    ?=
