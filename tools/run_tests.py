@@ -1,7 +1,8 @@
 """Runs pytest and answers for everything that it started.
 
-A test that failed has failed: pytest runs what failed once more, one test after the other, only to show
-whether it depends on the load or on other tests, and the run fails all the same. No fixed time ends a run
+What failed is run once more, one test after the other. A test that fails again fails the run. A test that
+passes alone depends on the load or on its neighbours: it is named as UNSTEADY at the end, and more than a few
+of them fail the run too. No fixed time ends a run
 (`tests/progress.py` ends one in which nothing happens). When pytest is over, no process that a test started
 may be left: on Linux this process adopts orphans, so that it sees every one of them, names it with the test
 that started it, ends it, and the run fails.
@@ -10,6 +11,7 @@ that started it, ends it, and the run fails.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import signal
 import subprocess
@@ -22,6 +24,9 @@ FAILED = 1
 
 FEW = 10
 """After so many that fail again, the others are not tried: the tree is broken, no single test is to blame."""
+
+UNSTEADY = 3
+"""So many tests of a run may fail beside others and pass alone: a busy machine has its moments."""
 
 GOODBYE = 15.0
 """Seconds for processes that are about to end anyway, such as the servers of a cluster."""
@@ -39,15 +44,23 @@ def main(arguments: list[str]) -> int:
     adopt_orphans()
     status = run([*pytest, "--cache-clear", *arguments])
     if status == FAILED:
-        print(
-            "\nwhat failed is run once more, one test after the other; it has failed all the same", flush=True
-        )
+        unsteady = _failed(cache)
+        print("\nwhat failed is run once more, one test after the other", flush=True)
         again = ["--workers", "1", "--last-failed", "--maxfail", str(FEW), "--tb=no", "-rfEp"]
-        run([*pytest, *arguments, *again])
+        if run([*pytest, *arguments, *again]) == 0 and 0 < len(unsteady) <= UNSTEADY:
+            status = 0
+            for test in unsteady:
+                print(f"UNSTEADY: {test} failed beside other tests and passed alone", flush=True)
     left = end_orphans()
     for process in left:
         print(f"LEFT RUNNING: {process}", flush=True)
     return status or (FAILED if left else 0)
+
+
+def _failed(cache: str) -> list[str]:
+    """The tests that failed in the run before."""
+    record = Path(cache, "v/cache/lastfailed")
+    return sorted(json.loads(record.read_text())) if record.exists() else []
 
 
 def adopt_orphans() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,6 +86,10 @@ def push() -> Iterator[ServiceThread]:
     made.close()
 
 
+AGAIN = 10.0
+"""Seconds after which a message that was not shown is sent once more."""
+
+
 class WorkerPush:
     """Gives messages to the service worker, as the browser's own push service would."""
 
@@ -102,13 +107,23 @@ class WorkerPush:
 
     def deliver(self, message: dict[str, Any]) -> None:
         """When no page is open any more, and until the notification is there: who looks at a page is told
-        nothing, and a page that was left is there for another moment.
+        nothing, and a page that was left is there for another moment. A browser loses a message for a worker
+        that it is just stopping, so the message is sent again.
         """
         becomes(lambda: self._ask("(await clients.matchAll({ type: 'window' })).length"), 0)
         params = {"origin": self._origin, "registrationId": self._registrations[0]}
-        self._cdp.send("ServiceWorker.deliverPushMessage", {**params, "data": json.dumps(message)})
         tags = "(await registration.getNotifications()).map(({ tag }) => tag)"
-        becomes(lambda: f"{message['session']}/{message['about']}" in self._ask(tags), True)
+        wanted = f"{message['session']}/{message['about']}"
+        sent = -AGAIN
+
+        def told() -> bool:
+            nonlocal sent
+            if time.monotonic() - sent >= AGAIN:
+                self._cdp.send("ServiceWorker.deliverPushMessage", {**params, "data": json.dumps(message)})
+                sent = time.monotonic()
+            return wanted in self._ask(tags)
+
+        becomes(told, True)
 
     def _ask(self, expression: str) -> Any:
         """The value of an expression in the service worker that runs now."""
