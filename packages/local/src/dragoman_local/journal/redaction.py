@@ -13,10 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice, repeat
 
+import msgspec
+
 from dragoman_local.journal.entry_runs import EntryBatch, FrameRun
 from dragoman_local.journal.frame_shape import LONGEST_HEAD, VALUE, FrameShape, shape_of_both
 from dragoman_local.secrets.frames import frame_hint_places, has_frame_hint, redact_suspect
 from dragoman_local.secrets.names import REDACTED
+from dragoman_local.secrets.search import redact_suspect as redact_text
+from dragoman_local.secrets.signs import signs_of
 
 _MARK = REDACTED.encode()
 _BETWEEN = b'\0\n"'
@@ -27,6 +31,9 @@ TOGETHER_BYTES = 8 * 1024
 """Bytes of texts that are looked at in one go. What one of them may hold is looked for in all of them: of
 more bytes, each costs more than to begin anew.
 """
+
+LONG_TEXT = 256
+"""Bytes from which on it pays to look first whether a text is prose."""
 
 MOST_HEADS = 4096
 _heads: set[int] = set()
@@ -107,20 +114,46 @@ def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[
 
 
 def _redact_block(frames: Sequence[bytes], shape: FrameShape) -> Sequence[bytes]:
-    parts = shape.texts(frames) if is_plain_shape(shape) else None
+    parts = texts = shape.texts(frames) if is_plain_shape(shape) else None
     if parts is None and len(frames) > TOGETHER:
         pieces = (frames[first : first + TOGETHER] for first in range(0, len(frames), TOGETHER))
         return [frame for piece in pieces for frame in _redact_block(piece, shape)]
     if parts is None:
         parts = list(map(bytes.removeprefix, frames, repeat(shape.head)))
     suspects = suspect_numbers(parts)
+    if texts is not None:  # nothing but the text may hold a secret
+        suspects = {n for n in suspects if _has_secret(texts[n])}
     if not suspects:
         return frames
     return [redact_suspect(frame) if n in suspects else frame for n, frame in enumerate(frames)]
 
 
+def _has_secret(text: bytes) -> bool:
+    """Whether what stands in a string of JSON is changed by a search."""
+    try:
+        said = msgspec.json.decode(b'"%b"' % text, type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return True
+    return redact_text(said) is not said
+
+
 def suspect_numbers(parts: Sequence[bytes]) -> set[int]:
-    """Which of the parts of frames need a closer look."""
+    """Which of the parts of frames need a closer look. Long ones without any sign of code are looked at
+    apart: what prose may hold is found more quickly.
+    """
+    groups: list[Sequence[int]] = [range(len(parts))]
+    is_long = sum(map(len, parts)) > LONG_TEXT * len(parts)
+    if is_long and not all(map(_has_sign, parts[:2])):  # otherwise it is code
+        has_sign = list(map(_has_sign, parts))
+        groups = [[n for n, has in enumerate(has_sign) if has is kind] for kind in (False, True)]
+    return {group[n] for group in groups for n in _suspects([parts[n] for n in group])}
+
+
+def _has_sign(part: bytes) -> bool:
+    return bool(signs_of(part.decode("latin-1")))
+
+
+def _suspects(parts: Sequence[bytes]) -> set[int]:
     places = list(frame_hint_places(_BETWEEN.join((b"", *parts))))
     if not places:
         return set()

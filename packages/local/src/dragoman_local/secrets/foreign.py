@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Set
 
 from dragoman_local.secrets.names import Doubt, looks_secret
 
@@ -14,20 +14,41 @@ WORDS = (
     *("비밀번호", "clave", "schlüssel"),
 )
 
-_SPELLINGS = {
-    spelling.lower()
-    for small in WORDS
-    for word in (small, small.capitalize())
-    for spelling in (word, word.encode().decode("latin-1"), json.dumps(word)[1:-1])
-}
-"""As they are, as UTF-8 that was read as Latin-1, and as JSON may write them."""
-_HINT = re.compile("|".join(map(re.escape, sorted(_SPELLINGS))))
-_ASCII_HINT, _FRENCH = re.compile("w(?:ort|oord)"), re.compile("mot[ _]de")
-_ASCII_WORDS = ("senha", "heslo", "clave", "contrasena")
+_ESCAPE = re.compile(r"\\u[0-9a-f]{4}")
+
+
+def _spellings() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """By a part of a word that each text with it has, how it may be spelled in small letters, of ASCII or of
+    all: as it is, and as UTF-8 that was read as Latin-1. Then how JSON may write it, with its escapes.
+    """
+    by_parts: dict[str, set[str]] = {}
+    by_escapes: dict[str, set[str]] = {}
+    for word in WORDS:
+        for form in (word, word.capitalize(), word.upper()):
+            spellings = by_parts.setdefault(re.split("[ _]", form)[-1], set())
+            for written in (form, form.encode().decode("latin-1")):
+                spellings |= {written.lower(), written.encode().lower().decode()}
+            escaped = json.dumps(form)[1:-1].lower()
+            by_escapes[escaped] = set(_ESCAPE.findall(escaped))
+    return by_parts, {word: escapes for word, escapes in by_escapes.items() if escapes}
+
+
+_BY_PARTS, _BY_ESCAPES = _spellings()
+FOREIGN_PARTS = _BY_PARTS.keys()
 _ASCII = bytes(range(128))
-_LETTERS = re.compile(
-    b"|".join(sorted({spelling.encode().translate(None, _ASCII) for spelling in _SPELLINGS} - {b""}))
-)
+_LETTERS = {frozenset(filter(lambda letter: letter > "\x7f", part)) for part in FOREIGN_PARTS} - {frozenset()}
+_ASCII_HINT = re.compile("w(?:ort|oord)")
+
+
+def may_be_foreign(text: bytes, low: str) -> bool:
+    """A quick look at the letters of a text without the signs that code has."""
+    if not text.isascii():
+        letters = frozenset(text.translate(None, _ASCII).decode(errors="replace"))
+        if any(needed <= letters for needed in _LETTERS):
+            return True
+    return b"\\u" in text or _ASCII_HINT.search(low) is not None
+
+
 _TOLD = re.compile(
     rf"(?:{'|'.join(WORDS)})[^:：=\n\"'`]{{0,25}}?"
     r"[\"'`]?\s*(?:[:：=]|\b(?:es|est|ist|lautet|is|é|è|je)\b:?|は|是|\s)\s*[\"'`«「]?\s*"
@@ -35,20 +56,22 @@ _TOLD = re.compile(
 )
 
 
-def foreign_hint(low: str, stems: Sequence[str]) -> re.Match[str] | None:
-    """Where such a word stands in a text in small letters, also as JSON or another encoding writes it."""
-    is_hinted: object = (
-        ("\\" in low and "\\u" in low) or _ASCII_HINT.search(low) or ("pass" in stems and _FRENCH.search(low))
-    )
-    if not is_hinted and not low.isascii():
-        letters = low.encode(errors="replace").translate(None, _ASCII)
-        is_hinted = bool(_LETTERS.search(letters)) or any(word in low for word in _ASCII_WORDS)
-    return _HINT.search(low) if is_hinted else None
+def foreign_hints(low: str, parts: Set[str]) -> Iterator[int]:
+    """Where such words stand in a text in small letters, also as JSON or another encoding writes them."""
+    words = {word for part in parts & FOREIGN_PARTS for word in _BY_PARTS[part]}
+    if "\\u" in low:
+        escapes = set(_ESCAPE.findall(low))
+        words |= {word for word, needed in _BY_ESCAPES.items() if needed <= escapes}
+    for word in words:
+        at = low.find(word)
+        while at >= 0:
+            yield at
+            at = low.find(word, at + len(word))
 
 
-def foreign_spans(low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
+def foreign_spans(low: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
     """The passwords that are told."""
-    if foreign_hint(low, stems):
+    if next(foreign_hints(low, parts), None) is not None:
         for match in _TOLD.finditer(low):
             value = match["secret"].rstrip(".!?)")
             if any(map(str.isdigit, value)) and looks_secret(value, Doubt.RANDOM, is_quoted=True):

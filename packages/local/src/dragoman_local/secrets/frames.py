@@ -7,6 +7,7 @@ of requests, and the data of a login. What is no JSON is redacted as text.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -37,7 +38,7 @@ def frame_hint_places(frames: bytes) -> Iterator[int]:
             yield match.start()
         if '"data"' in text and "authenticate" in text:
             yield from (match.start() for match in re.finditer('"data"', text))
-    yield from hint_places(text)
+    yield from hint_places(text, frames)
 
 
 def redact_frame(frame: bytes) -> bytes:
@@ -57,12 +58,16 @@ def redact_suspect(frame: bytes) -> bytes:
     return frame if hidden == message else msgspec.json.encode(hidden)
 
 
+_redact_name = functools.lru_cache(4096)(redact)
+"""The same names come again and again."""
+
+
 def _hide(value: object) -> object:
     """The value with its secrets hidden."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
-        fields = {redact(name): _hide_named(name, field) for name, field in value.items()}
+        fields = {_redact_name(name): _hide_named(name, field) for name, field in value.items()}
         # A pair: the one field is the name of the other.
         if "value" in value and any(is_telling(str(value.get(name, ""))) for name in ("name", "key")):
             fields["value"] = REDACTED if isinstance(value["value"], str) else fields["value"]

@@ -54,7 +54,7 @@ _FOLLOW = (
     rf"|(?P<sign>(?:{QUOTE}|[\])*]){{0,4}}+{SPACE}{{0,20}}+(?:"
     rf":{SPACE}{{0,2}}[&'\w.\[\]<>?|; ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
     rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\?:|\|\|?|!?={{1,3}}(?![=>~])|:(?![:=])"
-    r"|->|<-|→|â\x86\x92|\\+u2192"
+    r"|->|<-|→|[âÂ]\x86\x92|\\+u2192"
     r"|\{ get; (?:(?:private )?set|init); \} ="
     r"|\)?\.(?:type|fill|send_?keys|set_?value)\("
     rf")\*{{0,2}}{SPACE}{{0,20}}(?:{BREAK}{{0,30}}+\(?{BREAK}{{0,30}}+(?={QUOTE}))?"
@@ -64,9 +64,9 @@ _FOLLOW = (
     # setPassword("…"), .password("…")
     rf"|(?P<call>\({SPACE}{{0,4}}+(?={QUOTE}))"
     # the password is …
-    r"|(?P<said>(?: (?:for|of|to|on|at|in|between|del|du|de|der|für|fã¼r|f\\+u00fcr)"
+    r"|(?P<said>(?: (?:for|of|to|on|at|in|between|del|du|de|der|für|f[ãÃ]¼r|f\\+u00fcr)"
     r"(?: [\w.@'/-]{1,30}){1,4}?)?"
-    rf"(?:{SPACE}++(?:is|was|are|ist|lautet|es|est|è|é|ã¨|ã©|\\+u00e[89]"
+    rf"(?:{SPACE}++(?:is|was|are|ist|lautet|es|est|è|é|[ãÃ][¨©]|\\+u00e[89]"
     r"|to|from|(?:used to|will|should) be)"
     rf"(?: now| set to)?|(?: was| has been)? (?:set|changed|reset|updated) to):?{SPACE}++"
     rf"(?=\S*[\d!#$%^&*]|{QUOTE}))"
@@ -117,19 +117,47 @@ def _follow() -> re.Pattern[str]:
     return re.compile(_FOLLOW, re.ASCII)
 
 
+_NO_SIGN = r"[^\s\d\"'`\\:=!?|<>\])*{,.\x1b→âãÂÃèé-]"
+_PROSE = (
+    r"[\w.-]{0,48}+,? (?!(?:type|description|sensitive|nullable|noecho|value|default|str|string"
+    r"|for|of|to|on|at|in|between|del|du|de|der|f[^a-z]\S*|is|was|are|ist|lautet|es|est|from|used|will|should"
+    r"|has|set|changed|reset|updated)\b)"
+    rf"(?:{_NO_SIGN}[^\s\d\"'`\\:=]*+|(?:\d|{_NO_SIGN})[^\s\"'`\\:=]{{0,4}}+)(?=[ \n]|\Z|\\n)"
+)
+"""A word with which no notation goes on. Beside `_follow` it is quick, and it is what prose has."""
+
+
+_TAG_ENDS = ("</", "<!", "<\\/")
+
+
+_ALONE_NO_NAME = {
+    "key": r"(?:(?<=[\w.?&-]key)|(?<=(?:api|ess|ret|ate) key)|(?=[\w.-]*_b64))",
+}
+"""What must stand around a stem that is an ordinary word."""
+
+
+@functools.cache
+def _names(stem: str, *, in_prose: bool) -> re.Pattern[str]:
+    """Where names with this stem end that are not words of prose."""
+    prose = f"(?!{_PROSE})" if in_prose else ""
+    return re.compile(f"{stem}{_ALONE_NO_NAME.get(stem, '')}{prose}", re.ASCII)
+
+
 def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint]:
     """Telling names with something behind them. `low` is the text in small letters."""
+    in_prose = not (("<" in low and any(end in low for end in _TAG_ENDS)) or "]]>" in low or "&lt;/" in low)
     for stem in stems:
-        stem = stem.rstrip("=")
-        at = low.find(stem)
-        while at >= 0:
-            match = _follow().match(low, at + len(stem))
+        end = 0
+        for found in _names(stem.rstrip("="), in_prose=in_prose).finditer(low):
+            if found.start() < end:
+                continue
+            match = _follow().match(low, found.end())
             if match is not None:
-                start = name_start(low, at)
+                end = match.end()
+                start = name_start(low, found.start())
                 name = text[start : match.end("rest")]
                 if _is_telling_here(name, text, start, match):
                     yield NamedHint(name, start, match)
-            at = low.find(stem, match.end() if match else at + len(stem))
 
 
 _NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
@@ -446,7 +474,7 @@ def _tag_value(text: str, at: int, name: str) -> Iterator[tuple[int, int]]:
     end = text.find(
         "]]>" if is_raw else "&lt;" if text.endswith("&gt;", 0, at) else "<", at, at + LONGEST_VALUE
     )
-    if end > at and text.startswith(("</", "<!", "<\\/", "]]>", "&lt;/"), end):
+    if end > at and text.startswith((*_TAG_ENDS, "]]>", "&lt;/"), end):
         value = text[at:end].strip()
         doubt = Doubt.WORD if is_password(name) else Doubt.RANDOM
         is_secret = looks_secret(value, doubt, is_quoted=True) or (doubt is Doubt.WORD and is_phrase(value))

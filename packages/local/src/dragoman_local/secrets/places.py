@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from dragoman_local.secrets.named import BREAK, LONGEST_HEAD, QUOTE, SPACE
 from dragoman_local.secrets.names import (
@@ -232,7 +232,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "/": (
         ("hook", r"hook[\w./-]{0,60}/(?P<secret>(?=[A-Za-z/-]{0,40}\d)[\w/-]{16,200})"),
-        ("net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\]{{6,99}})(?= |$)"),
+        ("net use", rf"net user? +\S+{_ARGS}(?<= )(?P<random>[^\s/\\\"\0]{{6,99}})(?=[ \"\\\0]|\Z)"),
     ),
 }
 """By what a text must have, an option, a stem or a sign: a word with which a place begins, and the place."""
@@ -289,6 +289,29 @@ _SIGN_PLACES: tuple[tuple[str, re.Pattern[str]], ...] = (
 _PROSE_PLACES = tuple(place for place in _SIGN_PLACES if place[0] == "*")
 
 
+_LETTERS_ONLY = re.compile("[a-z]+")
+
+
+def _part(word: str) -> str:
+    """The longest run of letters: each text with the word has it in one of its words."""
+    return max(_LETTERS_ONLY.findall(word), key=len, default="")
+
+
+def _rows_by_part() -> dict[str, list[tuple[str, tuple[str, str]]]]:
+    """What a text needs for a place, and the place, by a part of its word. Without a part: of one letter."""
+    found: dict[str, list[tuple[str, tuple[str, str]]]] = {}
+    for need, rows in (*_PLACES.items(), (_NAME, _NAMED_PLACES)):
+        for row in rows:
+            part = _part(row[0])
+            found.setdefault(part if len(part) > 1 else "", []).append((need, row))
+    return found
+
+
+_NAME = "name"
+_ROWS = _rows_by_part()
+PLACE_PARTS = {part for part in (*_ROWS, "bearer", "basic", "code") if part}
+
+
 _PROSE_CODE = re.compile(" codes?(?: (?:is|are|[0-9])|[:=])")
 
 
@@ -308,13 +331,15 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII | re.IGNORECASE)
 
 
-def command_spans(text: str, low: str, stems: Sequence[str], signs: str) -> Iterator[tuple[int, int]]:
+def command_spans(
+    text: str, low: str, parts: Set[str], stems: Sequence[str], signs: str
+) -> Iterator[tuple[int, int]]:
     """Secrets among the words of commands and statements."""
     has_call = "(" in signs and any(f"{kind}(" in signs for kind in "a1!")
     found_signs = [sign for sign in _SIGNS if sign in low] if signs else []
     found_signs += ["_"] * (_UNDERSCORE.search(low) is not None)
     options = dict.fromkeys(_OPTION.findall(low)) if signs and "-" in low else ()
-    needs = ["", *stems, *found_signs, *options, *("(" * has_call)]
+    needs = {"", *stems, *found_signs, *options, *("(" * has_call), *([_NAME] if stems and signs else ())}
     for sign, place in _SIGN_PLACES if signs else _PROSE_PLACES:
         if sign in low and (sign != "(" or has_call):
             for found in place.finditer(text):
@@ -323,9 +348,7 @@ def command_spans(text: str, low: str, stems: Sequence[str], signs: str) -> Iter
                 is_place = head is None or head.search(low, max(0, at - 64), at)
                 if is_place and not is_placeholder(found[group]):
                     yield found.span(group)
-    rows = [row for row in _NAMED_PLACES if row[0] in low] if stems and signs else []
-    for need in needs:
-        rows += [row for row in _PLACES.get(need, ()) if row[0] in low and row not in rows]
+    rows = {row: None for part in ("", *(parts & _ROWS.keys())) for need, row in _ROWS[part] if need in needs}
     for word, pattern in rows:
         at = low.find(word)
         while at >= 0:
@@ -380,15 +403,15 @@ _BASIC = re.compile(
 )
 
 
-def scheme_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
+def scheme_spans(text: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
     """`Bearer …` and `Basic …` wherever they stand."""
-    if "bearer" in low:
+    if "bearer" in parts:
         for match in _BEARER.finditer(text):
             secret = match["secret"].rstrip(".:")
             is_random = (len(secret) > 24 and not secret.isalpha()) or is_gibberish(secret, is_quoted=True)
             if (is_random or any(map(str.isdigit, secret))) and not is_placeholder(secret):
                 yield match.start("secret"), match.start("secret") + len(secret)
-    if "auth" in stems and "basic" in low:
+    if "auth" in parts and "basic" in parts:
         yield from (match.span("secret") for match in _BASIC.finditer(text) if is_login(match["secret"]))
 
 
@@ -417,17 +440,26 @@ LONGEST_TABLE = 4_000
 
 def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
     """The columns of tables whose heads are telling names: CSV, tabs, Markdown, what databases print."""
-    for stem in stems:
+    for stem in stems if "\n" in text else ():
         end = 0
         while (at := low.find(stem, end)) >= 0 and (end := text.find("\n", at)) >= 0:
             head = text[max(text.rfind("\n", 0, at) + 1, at - LONGEST_HEAD) : end]
-            sign = next((sign for sign in "\t|;," if sign in head), "")
-            cells = head.split(sign) if sign else []
-            columns = [
-                (n, cell) for n, cell in enumerate(cells) if _CELL.fullmatch(cell) and _is_telling_head(cell)
-            ]
-            if columns:
-                yield from _column_spans(text, end + 1, sign, len(cells), columns)
+            sign = "\t" if "\t" in head else "|" if "|" in head else ";" if ";" in head else ","
+            count = head.count(sign)
+            below = text.find("\n", end + 1, end + LONGEST_TABLE)
+            # The next line has as many cells, or is a rule: prose seldom goes on so.
+            if count and (
+                below < 0
+                or text.count(sign, end + 1, below) == count
+                or _RULE.fullmatch(text, end + 1, below)
+            ):
+                columns = [
+                    (n, cell)
+                    for n, cell in enumerate(head.split(sign))
+                    if _CELL.fullmatch(cell) and _is_telling_head(cell)
+                ]
+                if columns:
+                    yield from _column_spans(text, end + 1, sign, count + 1, columns)
 
 
 def _is_telling_head(cell: str) -> bool:

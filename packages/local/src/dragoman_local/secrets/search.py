@@ -18,11 +18,12 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from dragoman_local.secrets.foreign import foreign_hint, foreign_spans
+from dragoman_local.secrets.foreign import FOREIGN_PARTS, foreign_hints, foreign_spans, may_be_foreign
 from dragoman_local.secrets.named import named_hints, named_spans
 from dragoman_local.secrets.names import REDACTED, is_gibberish, is_telling
 from dragoman_local.secrets.places import (
     FLAG_NAME,
+    PLACE_PARTS,
     command_spans,
     flag_spans,
     has_prose_place,
@@ -32,7 +33,8 @@ from dragoman_local.secrets.places import (
     table_spans,
 )
 from dragoman_local.secrets.shapes import BEGIN, SHAPES, KnownShape
-from dragoman_local.secrets.signs import signs_of, stems_of
+from dragoman_local.secrets.signs import SETTING_STEMS, STEMS, has_prose_stem, signs_of, stems_of
+from dragoman_local.secrets.words import WordParts
 
 ROUNDS = 8
 """How often a text is searched again after something was taken out: what is left may make a new secret."""
@@ -108,32 +110,36 @@ def has_hint(text: str) -> bool:
     return next(hint_places(text), None) is not None
 
 
-def hint_places(text: str) -> Iterator[int]:
-    """Where something stands that needs a closer look. Cheap signs come before dear ones."""
-    low = lower(text)
+_word_parts = WordParts((*STEMS, *SETTING_STEMS, *FOREIGN_PARTS, *PLACE_PARTS))
+
+
+def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
+    """Where something stands that needs a closer look. Cheap signs come before dear ones. The text may be
+    a frame that was read as Latin-1.
+    """
+    low = lower(text) if frame is None else frame.lower().decode("latin-1")
+    octets = text.encode(errors="replace") if frame is None else frame
     signs = signs_of(text)
-    stems = stems_of(low, signs)
-    if not (
-        signs or stems or "@" in text or "\\" in text or has_prose_place(low) or foreign_hint(low, stems)
-    ):
+    if not (signs or has_prose_stem(low) or has_prose_place(low) or may_be_foreign(octets, low)):
         return
+    parts = _word_parts.found(octets)
+    stems = stems_of(low, signs, parts)
+    yield from foreign_hints(low, parts)
     if stems:
         yield from (hint.start for hint in named_hints(text, low, stems))
         if "-" in text:
             yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
-        if "secret" in stems and "kind: secret" in low:
-            yield low.index("kind: secret")
+        if "secret" in stems:
+            yield from (kind.start() for kind in re.finditer("kind: secret", low))
         lines = (
-            text.replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "') if "\\" in text else text
+            text.replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "') if "\\n" in text else text
         )
         yield from (start for start, _ in table_spans(lines, low, stems))
-    if foreign := foreign_hint(low, stems):
-        yield foreign.start()
     if signs or stems:
-        yield from (start for start, _ in scheme_spans(text, low, stems))
+        yield from (start for start, _ in scheme_spans(text, parts))
     if "@" in text:
         yield from (start for start, _ in login_spans(text))
-    yield from (start for start, _ in command_spans(text, low, stems, signs))
+    yield from (start for start, _ in command_spans(text, low, parts, stems, signs))
     runs = suspect_runs(text) if signs else []
     if runs or stems:
         yield from (span.start for span in shape_spans(text, runs, stems))
@@ -152,17 +158,18 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
     name counts; in other texts it must not look like code.
     """
     low = lower(text)
+    parts = _word_parts.found(text.encode(errors="replace"))
     signs = signs_of(text)
-    stems = stems_of(low, signs)
+    stems = stems_of(low, signs, parts)
     runs = suspect_runs(text) if signs else []
     spans = [
         *shape_spans(text, runs, stems),
         *(SecretSpan(*span, "named") for span in named_spans(text, low, stems, in_settings=in_settings)),
         *(SecretSpan(*span, "option") for span in (flag_spans(text) if stems else ())),
-        *(SecretSpan(*span, "header") for span in (scheme_spans(text, low, stems) if signs or stems else ())),
+        *(SecretSpan(*span, "header") for span in (scheme_spans(text, parts) if signs or stems else ())),
         *(SecretSpan(*span, "login") for span in login_spans(text)),
-        *(SecretSpan(*span, "command") for span in command_spans(text, low, stems, signs)),
-        *(SecretSpan(*span, "named") for span in foreign_spans(low, stems)),
+        *(SecretSpan(*span, "command") for span in command_spans(text, low, parts, stems, signs)),
+        *(SecretSpan(*span, "named") for span in foreign_spans(low, parts)),
         *(SecretSpan(*span, "table") for span in table_spans(text, low, stems)),
         *(SecretSpan(*span, "manifest") for span in (manifest_spans(text, low) if "secret" in stems else ())),
         *(SecretSpan(*span, "random") for span in _random_spans(text, low, runs)),
@@ -185,8 +192,13 @@ def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
 
 def redact(text: str, *, in_settings: bool = False, keep_lines: bool = False) -> str:
     """The text with `[redacted]` in place of each secret; the same object if there is none."""
-    if not has_hint(text):
+    if (len(text) < LEAST and text.isascii() and text.isalnum()) or not has_hint(text):
         return text
+    return redact_suspect(text, in_settings=in_settings, keep_lines=keep_lines)
+
+
+def redact_suspect(text: str, *, in_settings: bool = False, keep_lines: bool = False) -> str:
+    """The same without asking first whether there is a hint."""
     for _ in range(ROUNDS):
         spans = find(text, in_settings=in_settings)
         if not spans:

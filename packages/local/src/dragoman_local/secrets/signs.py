@@ -1,12 +1,12 @@
 """Cheap checks whether a text may hold a secret at all, before the expensive search. Pure.
 
-Most prose has none of them, and is done with after a few searches for characters that it lacks. A letter
-that is rare is found more quickly than a word, and a word more quickly than any of several.
+Most prose has none of them, and is done with after a few searches for characters that it lacks.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 
 _PROSE_STEMS = {
     "pass": re.compile(
@@ -16,9 +16,9 @@ _PROSE_STEMS = {
     "auth": re.compile("auth(?!ors?[^a-z]|ored|orship|orit|oriz(?!ation)|entic)"),
 }
 """Words alone can be no secret but a password or a login, and neither verbs nor authors tell one."""
-OTHER_STEMS = ("auth", "secret", "cred", "sig")
-SETTING_STEMS = ("sessid", "code=", "_pat=")
-"""What telling names have in them, besides those with rare letters; and what they have before a `=`."""
+STEMS = ("auth", "cookie", "cred", "key", "otp", "pass", "psk", "pw", "secret", "sig", "token")
+SETTING_STEMS = {"sessid": "sessid", "code": "code=", "pat": "_pat="}
+"""What telling names have in them, and what they have before a `=`."""
 
 _KINDS = bytes(
     ord(
@@ -75,26 +75,16 @@ def _has_odd_word(signs: str) -> bool:
     return False
 
 
-_RARE_LETTERS = (
-    re.compile(r"k(?:ey|(?<=tok)en|(?<=cook)ie|(?<=psk))"),
-    re.compile(r"p(?:ass|w|(?<=otp))"),
-)
-"""A letter that is rare in prose is found more quickly than four words with it."""
-_BY_LETTERS = {
-    "key": "key",
-    "ken": "token",
-    "kie": "cookie",
-    "k": "psk",
-    "pass": "pass",
-    "pw": "pw",
-    "p": "otp",
-}
+def has_prose_stem(low: str) -> bool:
+    return any(stem in low and word.search(low) is not None for stem, word in _PROSE_STEMS.items())
 
 
-def stems_of(low: str, signs: str) -> list[str]:
-    """The stems that a text has. Without one, it has no telling name."""
+def stems_of(low: str, signs: str, parts: Set[str]) -> list[str]:
+    """The stems that a text with these parts of words has. Without one, it has no telling name."""
     if not signs:
-        return [stem for stem, word in _PROSE_STEMS.items() if stem in low and word.search(low)]
-    rare = {_BY_LETTERS[end] for pattern in _RARE_LETTERS for end in pattern.findall(low)}
-    others = (*OTHER_STEMS, *SETTING_STEMS) if "=" in low else OTHER_STEMS
-    return [*sorted(rare), *(stem for stem in others if stem in low)]
+        return [stem for stem, word in _PROSE_STEMS.items() if stem in parts and word.search(low)]
+    settings = SETTING_STEMS.items() if "=" in low else ()
+    return [
+        *(stem for stem in STEMS if stem in parts),
+        *(stem for part, stem in settings if part in parts and stem in low),
+    ]

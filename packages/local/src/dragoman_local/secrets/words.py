@@ -1,0 +1,51 @@
+"""Says which telling parts the words of a text have. Each word is judged once and remembered: a text of
+ordinary words costs one look at each, however many parts there are to look for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_LETTERS = bytes(
+    code + 32 if 65 <= code <= 90 else code if 97 <= code <= 122 or code > 127 else 32 for code in range(256)
+)
+"""Small letters, and all that is not ASCII; anything else parts words."""
+MOST_WORDS = 1 << 14
+LONGEST_WORD = 32
+"""Longer ones are not remembered."""
+_NONE: frozenset[str] = frozenset()
+
+
+class WordParts:
+    """The parts that are looked for. `found(text)` are those of them that stand within a word of the text."""
+
+    def __init__(self, parts: Iterable[str]) -> None:
+        self._parts = {part.encode().translate(_LETTERS): part for part in parts}
+        self._any = re.compile(b"|".join(map(re.escape, sorted(self._parts))))
+        self._plain: set[bytes] = set()
+        self._telling: dict[bytes, frozenset[str]] = {}
+
+    def found(self, text: bytes) -> frozenset[str]:
+        new = set(text.translate(_LETTERS).split()) - self._plain
+        return _NONE.union(*map(self._parts_of, new)) if new else _NONE
+
+    def _parts_of(self, word: bytes) -> frozenset[str]:
+        parts = self._telling.get(word)
+        if parts is None:
+            is_telling = self._any.search(word) is not None
+            parts = (
+                frozenset(name for part, name in self._parts.items() if part in word) if is_telling else _NONE
+            )
+            if len(word) <= LONGEST_WORD:
+                self._remember(word, parts)
+        return parts
+
+    def _remember(self, word: bytes, parts: frozenset[str]) -> None:
+        if len(self._plain) + len(self._telling) >= MOST_WORDS:
+            self._plain.clear()
+            self._telling.clear()
+        if parts:
+            self._telling[word] = parts
+        else:
+            self._plain.add(word)
