@@ -62,7 +62,19 @@ def _run_start(peer: Peer, *, quick: bool) -> dict[str, float]:
     walls, cpus = [], []
     with tempfile.TemporaryDirectory() as folder:
         agent = f"{alone} {BENCH / 'peers' / 'dragoman' / 'echo.py'}"
-        command = [alone, "-m", "dragoman", "run", "hi", "--agent", agent, "--cwd", folder, "--no-history"]
+        home = ["env", f"XDG_STATE_HOME={folder}/state", f"XDG_DATA_HOME={folder}/data"]
+        command = [
+            *home,
+            venv_python("dragoman"),
+            "-m",
+            "dragoman",
+            "run",
+            "hi",
+            "--agent",
+            agent,
+            "--cwd",
+            folder,
+        ]
         for _ in range(RUNS + 1):
             began = time.perf_counter()
             finished = run(command, seconds=SECONDS)
