@@ -93,6 +93,17 @@ async def test_secret_files_are_kept_as_digests_alone(tmp_path: Path) -> None:
     assert (folder.root / ".env").read_text() == secret
 
 
+async def test_a_journal_within_the_folder_is_none_of_its_files(tmp_path: Path) -> None:
+    """It changes with every turn, and so does the store: each look would hold all looks before."""
+    journal = tmp_path / "hub.db"
+    store = store_beside(journal)
+    for name in ("hub.db", "hub.db-wal", "memory.db-shm", "mine.db", "a.txt"):
+        (tmp_path / name).write_text(name)
+    async with await take_snapshot([str(tmp_path)], store=store) as snapshot:
+        assert set(snapshot.entries) == {"mine.db", "a.txt"}
+    store.close()
+
+
 async def test_what_is_forgotten_is_gone_from_the_disk(tmp_path: Path) -> None:
     folder = RememberedFolder(tmp_path)
     folder.write({"a.txt": "person_content\n"})

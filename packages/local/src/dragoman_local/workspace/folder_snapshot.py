@@ -115,8 +115,7 @@ class PlainFolder:
         self._models: dict[str, str | None] = {}
         self._last_paths: list[str] = []
         """What the last look found."""
-        self._own_folder = os.path.relpath(store.folder, root) if store.path else ""
-        """Where our own files are, which change with every turn."""
+        self._own_paths = store.own_paths(root)
         self._repositories: dict[str, GitPlaces] = {}
         """By folder, that of the root and those within it."""
         try:
@@ -141,7 +140,7 @@ class PlainFolder:
             start.is_heeded = True
         capture = Capture(began_at=time.time())
         deadline = Deadline(self._settings.seconds, self._stop)
-        walk = _Walk(self.root, self._settings, deadline, start, capture, self._own_folder)
+        walk = _Walk(self.root, self._settings, deadline, start, capture, self._own_paths)
         try:
             if "" in self._repositories:
                 walk.heed(self._ignored_below)
@@ -297,7 +296,7 @@ class _Walk:
         deadline: Deadline,
         start: TurnStart | None,
         capture: Capture,
-        own_folder: str,
+        own_paths: frozenset[str],
     ) -> None:
         self.ignored_folders: set[str] = set()
         self.unreadable_folders: list[str] = []
@@ -307,7 +306,7 @@ class _Walk:
         self.repositories: list[str] = []
         self._root = root
         self._ignore = settings.ignore
-        self._own_folder = own_folder
+        self._own_paths = own_paths
         self.is_git = False
         self._ask: Callable[[str, Deadline], list[str] | None] | None = None
         self._ignored_paths: set[str] = set()
@@ -354,7 +353,7 @@ class _Walk:
                             folders.append(name)
                         elif name in self._ignore and item.is_dir():
                             self.ignored_folders.add(name)
-                        else:
+                        elif below + name not in self._own_paths:
                             name.encode()
                             yield below + name, name, folder, item.stat(follow_symlinks=False)
                     except (OSError, UnicodeEncodeError):  # gone since, or a name that nobody could be told
@@ -366,7 +365,7 @@ class _Walk:
             for name in sorted(folders):
                 if f"{below}{name}/" in self._ignored_paths:
                     self.ignored_folders.add(f"{below}{name}/")
-                elif name not in self._ignore and below + name != self._own_folder:
+                elif name not in self._ignore and below + name not in self._own_paths:
                     yield from self._inner_files(below, name, folder)
         finally:
             os.close(folder)

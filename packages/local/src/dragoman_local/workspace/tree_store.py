@@ -197,6 +197,14 @@ class TreeStore:
         """Where it is, without links. Asks the disk."""
         return os.path.realpath(os.path.dirname(self.path))
 
+    def own_paths(self, root: str) -> frozenset[str]:
+        """What changes in a root with every turn and is ours: our folder, or in it our files."""
+        below = os.path.relpath(self.folder, root) if self.path else ""
+        if below != ".":
+            return frozenset({below})
+        names = map(os.path.basename, filter(None, (self.path, self.journal)))
+        return frozenset(name + end for name in names for end in ("", "-wal", "-shm", "-journal"))
+
     def close(self) -> None:
         with self._lock:
             self._is_closed = True
