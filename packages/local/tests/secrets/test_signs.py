@@ -12,6 +12,7 @@ from tests.every import every
         "## Titles\n\n- `code` in *prose*, [links](to.html) and <b>tags</b>!",
         "an utf8 word, a v1 and a date: 2026-11-18",
         'lines\\nand \\"quotes\\" as JSON writes them',
+        f"{'x' * 20} and {'-' * 30} and {'x' * 99}",
     ],
 )
 def test_prose_has_no_signs(text: str) -> None:
@@ -21,7 +22,18 @@ def test_prose_has_no_signs(text: str) -> None:
 
 @every(
     "text",
-    ["a=b", "me@host", "run -p x", "run --quiet", 'login("me")', "q7Rt9x", "a" * 20, "cat <<< x", "${HOME}"],
+    [
+        "a=b",
+        "me@host",
+        "run -p x",
+        "run --quiet",
+        'login("me")',
+        "q7Rt9x",
+        "aaab" * 5,
+        "ghp_" + "a" * 20,
+        "cat <<< x",
+        "${HOME}",
+    ],
 )
 def test_what_prose_lacks_is_a_sign(text: str) -> None:
     assert signs_of(text)

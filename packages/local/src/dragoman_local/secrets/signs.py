@@ -32,7 +32,7 @@ _KINDS = bytes(
         if chr(code) not in "=@|{$"
         else "!"
     )
-    if code < 128 and chr(code) not in " \t\r\n,;:'\"/)?"
+    if code < 128 and chr(code) not in "\0 \t\r\n,;:'\"/)?"
     else 32
     for code in range(256)
 )
@@ -58,10 +58,20 @@ def signs_of(text: str) -> str:
         or _OPTION.search(signs)
         or ("(" in signs and _CALL.search(signs))
         or ("<" in text and "<<<" in text)
-        or _LONGEST_WORD in signs
+        or (_LONGEST_WORD in signs and _has_long_word(text, signs))
     ):
         return signs
     return signs if _has_odd_word(signs) else ""
+
+
+def _has_long_word(text: str, signs: str) -> bool:
+    """Whether a word as long as a key of letters has more than one letter."""
+    end = 0
+    while (at := signs.find(_LONGEST_WORD, end)) >= 0:
+        start, end = signs.rfind(" ", 0, at) + 1, signs.find(" ", at) % (len(signs) + 1)
+        if text[start:end].strip(text[at]):
+            return True
+    return False
 
 
 def _has_odd_word(signs: str) -> bool:
