@@ -24,6 +24,7 @@ _SPELLINGS = {
 _HINT = re.compile("|".join(map(re.escape, sorted(_SPELLINGS))))
 _ASCII_HINT, _FRENCH = re.compile("w(?:ort|oord)"), re.compile("mot[ _]de")
 _ASCII_WORDS = ("senha", "heslo", "clave", "contrasena")
+_OTHER_WORDS = [spelling for spelling in sorted(_SPELLINGS) if not spelling.isascii()]
 _ASCII = bytes(range(128))
 _LETTERS = re.compile(
     b"|".join(sorted({spelling.encode().translate(None, _ASCII) for spelling in _SPELLINGS} - {b""}))
@@ -42,7 +43,8 @@ def foreign_hint(low: str, stems: Sequence[str]) -> re.Match[str] | None:
     )
     if not is_hinted and not low.isascii():
         letters = low.encode(errors="replace").translate(None, _ASCII)
-        is_hinted = bool(_LETTERS.search(letters)) or any(word in low for word in _ASCII_WORDS)
+        words = (*_ASCII_WORDS, *_OTHER_WORDS) if _LETTERS.search(letters) else _ASCII_WORDS
+        is_hinted = any(word in low for word in words)
     return _HINT.search(low) if is_hinted else None
 
 
