@@ -45,3 +45,10 @@ class SharedLook:
         """Those that wait for it."""
         self.is_taken = False
         """Whether nothing is missing but its place in the store."""
+
+
+async def close_result(looking: asyncio.Future[FolderLook]) -> None:
+    try:
+        await (await looking).aclose()
+    except (DragomanError, OSError):
+        pass  # whoever waited for it has been told that nothing is known

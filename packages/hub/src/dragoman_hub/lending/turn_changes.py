@@ -5,15 +5,13 @@ session's own if no other turn ran in the same folder meanwhile, or if its agent
 location of an edit, a write through a client or the hub) and no other agent did. What cannot be attributed is
 told apart from that and never counted as the session's own.
 
-A store that lasts keeps each turn between its looks. Snapshots without one cost disk space and a descriptor.
-Sessions of one folder share them; they are given back when their session is closed or nobody has asked for
-`KEPT_SECONDS`; of turns that have ended, the last `MOST` have them. A look that takes too long costs its turn
-`LOOK_SECONDS`, is not repeated for a while, and then tried again.
+A store that lasts keeps each turn between its looks. Sessions of one folder share snapshots; they are given
+back when their session is closed or nobody has asked for `KEPT_SECONDS`; of turns that have ended, the last
+`MOST` have them. A look that takes too long is not repeated for a while, and then tried again.
 
-A look can go on beside the turn: a file that was not seen before it changed is named in a note, and never
-counted as the session's own. Turns that begin or end at the same time in one folder share a look. A prompt
-waits until the look is done or has met `MANY_FILES`, at most `LOOK_SECONDS`. A folder on another machine is
-looked at there, and told of in the same way (`far_folder`).
+A look can go on beside the turn: a file that was not seen before it changed is named in a note. Turns that
+begin or end at the same time in one folder share a look. A prompt waits until the look is done or has met
+`MANY_FILES`, at most `LOOK_SECONDS`. A folder on another machine is looked at there (`far_folder`).
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
 from dragoman_hub.lending.change_owner import attribute, count_lines, describe_change
 from dragoman_hub.lending.far_folder import FarSide
 from dragoman_hub.lending.folder_turn import FolderLook, FolderTurn, real_folders
-from dragoman_hub.lending.shared_look import LookFailed, LookPause, SharedLook
+from dragoman_hub.lending.shared_look import LookFailed, LookPause, SharedLook, close_result
 from dragoman_hub.lending.turn_overlap import TurnOverlap
 from dragoman_hub.lending.turn_recorder import TurnRecorder
 from dragoman_hub.session.frames import object_of, value_of
@@ -57,9 +55,7 @@ MANY_FILES = 500
 """From here on a folder has many files, and the prompt does not wait for the look. Fewer take no time."""
 
 CLOSE_SECONDS = 1.0
-"""How long looks and removals that are under way may take when the hub ends; the next one removes the
-rest.
-"""
+"""How long looks and removals may take when the hub ends; the next one removes the rest."""
 
 KEPT_SECONDS = 1800.0
 """Seconds without a question after which the snapshots of a turn that has ended are given back."""
@@ -369,7 +365,7 @@ class TurnChanges:
             del self._pending_looks[look.key]
         self._folder_locks.pop(turn.cwd, None)
         assert self._owner is not None
-        self._owner.start(_close_result(look.task))
+        self._owner.start(close_result(look.task))
 
     def _base(self, folder: str) -> FolderLook | None:
         """The last look at a folder of this machine, whose contents the next one can share."""
@@ -502,10 +498,3 @@ async def _wait_before_prompt(opening: asyncio.Future[None], start: TurnStart) -
             return
         pause = min(2 * pause, LOOK_SECONDS)
         await asyncio.wait([opening], timeout=pause)  # a look that does not begin fails by itself
-
-
-async def _close_result(looking: asyncio.Future[FolderLook]) -> None:
-    try:
-        await (await looking).aclose()
-    except (DragomanError, OSError):
-        pass  # whoever waited for it has been told that nothing is known

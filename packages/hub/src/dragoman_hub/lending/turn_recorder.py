@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
+
 from dragoman.errors import DragomanError
 from dragoman_hub.lending.folder_turn import FolderTurn
 from dragoman_hub.lending.shared_look import SharedLook
@@ -25,15 +27,12 @@ from dragoman_local.workspace.tree_store import StaleLook, TreeStore
 log = logging.getLogger(__name__)
 
 
-class _Work:
+class _Work(Struct):
     """Something to write about a turn, and why it could not be written."""
 
-    __slots__ = ("error", "turn", "write")
-
-    def __init__(self, turn: FolderTurn, write: Callable[[TreeStore], None]) -> None:
-        self.turn = turn
-        self.write = write
-        self.error: Any = None
+    turn: FolderTurn
+    write: Callable[[TreeStore], None]
+    error: Any = None
 
 
 class TurnRecorder:
@@ -101,6 +100,11 @@ class TurnRecorder:
                     look.record_here(work.turn.number, at)
                 except (DragomanError, OSError) as error:
                     log.warning("a turn in %s is not remembered: %s", work.turn.folder, error)
+        if at == "end":  # once a turn
+            try:
+                self.store.keep_within_budget()
+            except (DragomanError, OSError) as error:
+                log.warning("the memory of turns could not be made smaller: %s", error)
 
     def _write_together(self, store: TreeStore, works: Sequence[_Work]) -> None:
         errors = store.together([partial(work.write, store) for work in works])
@@ -110,10 +114,6 @@ class TurnRecorder:
                 log.warning("a turn in %s is not remembered: %s", work.turn.folder, work.error)
                 work.turn.number = None
             work.turn.is_known = True
-        try:
-            store.keep_within_budget()
-        except (DragomanError, OSError) as error:
-            log.warning("the memory of turns could not be made smaller: %s", error)
 
 
 def _works_of(turn: FolderTurn, look: Snapshot | None, at: str) -> Iterator[_Work]:
