@@ -91,6 +91,19 @@ HUB_FIGURES: list[Figure] = [
     Figure("hub-pace.commit_us", "… floor: a commit of one row by SQLite, CPU µs", more=False),
     Figure("hub-pace.pass_us", "… floor: 200 bytes passed on by asyncio, CPU µs", more=False),
     Figure(
+        "hub-turn.ms_1",
+        "a turn with one update, alone in the hub, hub's CPU, ms",
+        more=False,
+        goals=(AtMost(1.5, "ms"),),
+    ),
+    Figure("hub-turn.kb", "… that it writes, to disk and sockets, KB", more=False),
+    Figure(
+        f"hub-turn.ms_{PACED_SESSIONS[-1]}",
+        f"… with {PACED_SESSIONS[-1]} sessions that have their turns at the same time, ms",
+        more=False,
+        goals=(AtMost(1.5, "ms"),),
+    ),
+    Figure(
         "hub-question.p50",
         f"a question of an agent to its client, beside {PACED_SESSIONS[-1]} sessions at that pace, p50 ms",
         more=False,

@@ -148,6 +148,14 @@ def _pace(peer: Peer, *, quick: bool) -> dict[str, float]:
     return figures
 
 
+def _turn(peer: Peer, *, quick: bool) -> dict[str, float]:
+    results = _program(peer, "hub_turn", 10 if quick else 100, *PACED_SESSIONS, seconds=240)
+    figures = {
+        f"hub-turn.ms_{sessions}": found["cpu"] / found["turns"] * 1e3 for sessions, found in results.items()
+    }
+    return {**figures, "hub-turn.kb": results["1"]["written"] / results["1"]["turns"] / 1e3}
+
+
 def _question(peer: Peer, *, quick: bool) -> dict[str, float]:
     result = _program(peer, "hub_question", 60 if quick else 500, PACED_SESSIONS[-1], seconds=240)
     if result["came"] != result["said"]:
@@ -176,6 +184,7 @@ HUB_SCENARIOS: list[Scenario] = [
     Scenario("hub-replay", ("remote_client",), _replay),
     Scenario("hub-text", ("hub_text",), _text),
     Scenario("hub-pace", ("hub_pace",), _pace, rounds=1),
+    Scenario("hub-turn", ("hub_turn",), _turn, rounds=3),
     Scenario("hub-question", ("hub_question",), _question, rounds=1),
     Scenario("hub-first-word", ("hub_first_word",), _first_word, rounds=1),
     Scenario("hub-delay", ("hub_delay",), _delay, rounds=1),

@@ -35,7 +35,8 @@ from dragoman_hub.engine.checkpoints import is_due, take_checkpoint
 from dragoman_hub.engine.child_sessions import ChildSessions
 from dragoman_hub.engine.lifecycle import Made, hand_over, lose, open_session
 from dragoman_hub.engine.live_session import LiveSession, SessionFollower
-from dragoman_hub.engine.log import STORE_SECONDS, LogRound
+from dragoman_hub.engine.log import STORE_SECONDS
+from dragoman_hub.engine.log_round import LogRound
 from dragoman_hub.engine.options import HubOptions, Trace
 from dragoman_hub.engine.ownership import Ownership, SoleOwnership
 from dragoman_hub.engine.ports import Position

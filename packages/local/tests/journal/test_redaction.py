@@ -373,7 +373,27 @@ def test_frames_of_one_shape_are_searched_together_however_many_they_are(
     key = "sk-ant-api03-" + "a1B2" * 20
     mixed = [*frames, odd, head + key.encode() + tail, *frames]
     redacted_frames = redact_all(mixed)
-    assert redacted_frames == [redact(frame) for frame in mixed]
-    assert not any(key.encode() in frame for frame in redacted_frames)
     assert sum(searches) == len(mixed)
     assert max(searches) <= TOGETHER, "one odd frame costs few others"
+    assert redacted_frames == [redact(frame) for frame in mixed]
+    assert not any(key.encode() in frame for frame in redacted_frames)
+
+
+def test_a_few_frames_of_one_append_are_searched_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches: list[int] = []
+
+    def counted(parts: Sequence[bytes]) -> set[int]:
+        searches.append(len(parts))
+        return suspect_numbers(parts)
+
+    ask = b'{"method":"session/prompt","params":{"prompt":[{"type":"text","text":"%b"}]}}'
+    notes = [b'{"hub":"taken","key":"1"}', b'{"hub":"turn_ended","key":"1","result":{}}']
+    key = b"sk-ant-api03-" + b"a1B2" * 20
+    frames = [*notes, ask % b"go", ask % key]
+    plain = redact_all([*notes, ask % b"go"])
+    monkeypatch.setattr(redaction, "suspect_numbers", counted)
+    redacted_frames = redact_all(frames)
+    assert len(searches) <= 2, "whole frames, and texts behind heads that came before"
+    assert redacted_frames[:3] == plain == frames[:3]
+    assert redacted_frames == [redact(frame) for frame in frames]
+    assert key not in redacted_frames[3]

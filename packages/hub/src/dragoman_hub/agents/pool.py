@@ -27,7 +27,8 @@ from dragoman_hub.agents.process import AgentProcess
 from dragoman_hub.agents.session_load import LOAD_SECONDS, SessionLoad, retrieve_exception
 from dragoman_hub.engine.lifecycle import agents_name, discard
 from dragoman_hub.engine.live_session import LiveSession, SessionProcess
-from dragoman_hub.engine.log import STORE_SECONDS, LogRound
+from dragoman_hub.engine.log import STORE_SECONDS
+from dragoman_hub.engine.log_round import LogRound
 from dragoman_hub.gate.admission import is_below
 from dragoman_hub.session.events import BroughtBack
 from dragoman_hub.session.frames import value_of

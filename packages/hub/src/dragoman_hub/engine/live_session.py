@@ -57,6 +57,9 @@ log = logging.getLogger(__name__)
 CLOSE_SECONDS = 5.0
 """How long an agent may take to end a turn whose session is being closed, and then to close the session."""
 
+HOLD_SECONDS = 0.02
+"""How long a prompt is not stored while its folder is looked at: most looks are over before."""
+
 SESSION_CLOSED = "Request cancelled: the session is closed"
 LOAD_GIVEN_UP = error_object(REQUEST_CANCELLED, "Request cancelled: the session was not loaded")
 
@@ -287,6 +290,9 @@ class LiveSession:
             match effect:
                 case ev.ReplaceEntry(after=number, frame=frame):
                     self.log.replace(number, frame)
+                    self._unsay(number)
+                case ev.StartTurn(key=key) if self.log.is_held:
+                    self.hub.owner.start(self._start(key))
                 case ev.RefusePrompt(key=key, error=error):
                     self.refuse_prompt(key, error)
                 case _:
@@ -297,6 +303,15 @@ class LiveSession:
                             self, effect.request, outcome=effect.outcome, result=effect.result
                         )
                     self._effects.append(effect)
+
+    def _unsay(self, number: int) -> None:
+        """The agent is not given what was to be this entry."""
+        for _ in range(len(self._effects)):
+            effect = self._effects.popleft()
+            if type(effect) is ev.SendToAgent and effect.after == number:
+                self.bounds.answers.remove(len(effect.frame))
+            else:
+                self._effects.append(effect)
 
     def _compare(self, before: SessionState, after: SessionState) -> None:
         if after.title is not before.title and after.title != before.title:
@@ -353,14 +368,15 @@ class LiveSession:
                 self.hub.describe(self, state=listed_state)
         self.hub.on_session_change(self)
 
-    def state_to_list(self) -> str:
-        """What the journal is told with the last of what waits: how listings call the session from then on.
-        Empty if they do so already, or if it is not certain yet. A cluster has a list of its own.
+    def state_to_list(self, *, is_last: bool) -> str:
+        """What the journal is told with entries, perhaps the last of what waits: how listings call the
+        session from then on. Empty if they do so already, or if it is not certain yet. A cluster has a list
+        of its own.
         """
         listed_state = self._state.listed_state
         if self.hub.ownership.is_shared or self._state.phase != "open" or listed_state == self.log.state:
             return ""
-        if listed_state in CALM and self._has_more_to_say:
+        if listed_state in CALM and (not is_last or self._has_more_to_say):
             return ""
         self.hub.pending_descriptions.get(self.stream, {}).pop("state", None)
         return listed_state
@@ -571,7 +587,20 @@ class LiveSession:
             return verdict
         more = {"lends": lends} if lends else {}
         ready = Raw(encode_json(merge_ours(self._add_trace(params, key), {"key": key, "by": by, **more})))
+        if self._may_start_at_once:
+            self.log.hold(HOLD_SECONDS)
         return self.dispatch(ev.PromptReceived(key=key, by=by, params=ready, most=most))
+
+    @property
+    def _may_start_at_once(self) -> bool:
+        """Whether a prompt and its way to the agent are stored together: nothing is in the way, and the agent
+        is there.
+        """
+        state, process = self._state, self.process
+        is_free = not (state.is_busy or state.queue or state.is_draining or self.binding.in_use)
+        is_there = process is not None and not process.over and state.is_bound
+        is_plain = not (state.remind or state.is_unbriefed or self.hub.ownership.is_shared)
+        return is_free and is_there and is_plain and self.log.is_idle
 
     def edit(self, key: str, blocks: Raw) -> None:
         """Other words in a prompt that waits, unless it is on its way already. The rest of it stays: who sent
@@ -625,7 +654,8 @@ class LiveSession:
         """
         note = ""
         try:
-            await self.hub.will_run(self)
+            if not self.log.is_held:  # else they are told with the prompt, before the agent hears of it
+                await self.hub.will_run(self)
             process = await self.hub.pool.bind(self)
             if self._state.remind or self._state.is_unbriefed:
                 await self.hub.reminders.recall(self._state)
@@ -651,6 +681,8 @@ class LiveSession:
             with room:  # it is counted anew as what is given to the agent
                 self._on_ready(key, process, note)
             return
+        finally:
+            self.log.release()
         self.dispatch(ev.StartFailed(key=key, error=failure))
 
     def _size_of(self, key: str) -> int:

@@ -17,6 +17,7 @@ from typing import Protocol
 from dragoman.errors import JournalError, JournalUncertain, NoSuchStream, StreamMoved
 from dragoman.runtime.locks import LazyEvent
 from dragoman_hub.engine.bounds import SessionBounds
+from dragoman_hub.engine.log_round import LogRound
 from dragoman_hub.engine.ownership import Ownership
 from dragoman_hub.session.events import NewEntry
 from dragoman_hub.session.notes import HEARD
@@ -42,11 +43,6 @@ MOMENT = 0.05
 hub that is behind has so much waiting; else each update has the moment in which it came.
 """
 
-GATHER_SECONDS = 0.008
-"""For so long after updates were stored, those of other sessions gather: half a frame of a screen, for one
-commit instead of many. Whatever somebody waits for is stored at once, with all that has gathered.
-"""
-
 GATHER_BYTES = 4096
 """An agent that says more than this at once has no reader whom it would keep waiting."""
 
@@ -65,7 +61,7 @@ class LogSession(Protocol):
     def state(self) -> SessionState: ...
     @property
     def bounds(self) -> SessionBounds: ...
-    def state_to_list(self) -> str: ...
+    def state_to_list(self, *, is_last: bool) -> str: ...
     def on_stored(self, first: int, runs: Sequence[FrameRun]) -> None:
         """These runs are stored, the first entry under this number."""
 
@@ -73,76 +69,6 @@ class LogSession(Protocol):
         """The waiting entries are not stored, for this reason, and whether that is certain; returns whether
         they are tried again.
         """
-
-
-class LogRound:
-    """Logs that have something to store. They give it to the journal when what happens is over, so that what
-    belongs together is stored together. Whoever knows when that is holds the round until then, by `with`;
-    else it is the next turn of the event loop.
-
-    Updates, on which nothing waits, are stored at once if none were stored within `GATHER_SECONDS`, and
-    together when that time is over if some were.
-    """
-
-    __slots__ = ("_gathered_at", "_held", "_is_planned", "_is_urgent", "_logs", "_timer")
-
-    def __init__(self) -> None:
-        self._logs: list[EntryLog] = []
-        self._held = 0
-        self._is_planned = False
-        self._is_urgent = False  # whether somebody waits for what one of the logs has
-        self._gathered_at = -GATHER_SECONDS  # when updates were stored last
-        self._timer: asyncio.TimerHandle | None = None
-
-    def add(self, log: EntryLog, *, is_urgent: bool) -> None:
-        self._logs.append(log)
-        self._is_urgent = self._is_urgent or is_urgent
-        self._plan()
-
-    def hurry(self) -> None:
-        """Somebody waits for what one of the logs has."""
-        if self._logs:
-            self._is_urgent = True
-            self._plan()
-
-    def _plan(self) -> None:
-        if not self._held and not self._is_planned and (self._is_urgent or self._timer is None):
-            self._is_planned = True
-            asyncio.get_running_loop().call_soon(self._on_turn)
-
-    def __enter__(self) -> None:
-        self._held += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._held -= 1
-        if self._logs and not self._held:
-            self._store()
-
-    def _on_turn(self) -> None:
-        self._is_planned = False
-        self._store()
-
-    def _store(self) -> None:
-        """Now, or when the time is over in which updates gather."""
-        if not self._is_urgent:
-            if self._timer is not None:
-                return
-            loop, due = asyncio.get_running_loop(), self._gathered_at + GATHER_SECONDS
-            if loop.time() < due:
-                self._timer = loop.call_at(due, self._store_now)
-                return
-        self._store_now()
-
-    def _store_now(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if not self._is_urgent:
-            self._gathered_at = asyncio.get_running_loop().time()
-        self._is_urgent = False
-        logs, self._logs = self._logs, []
-        for log in logs:
-            log.store()
 
 
 class OpenRun(FrameRun):
@@ -166,6 +92,7 @@ class Backlog:
             "is_queued",
             "task",
             "again",
+            "is_held",
         ),
         "empty_event",
     )
@@ -181,6 +108,7 @@ class Backlog:
         self.is_queued = False  # whether it is in a round, or in the journal's queue
         self.task: asyncio.Task[None] | None = None
         self.again: asyncio.TimerHandle | None = None
+        self.is_held = False  # whether `again` waits for what belongs to `runs`
         self.empty_event = LazyEvent()
 
     def may_go_on(self, *, with_receipt: bool) -> bool:
@@ -278,6 +206,24 @@ class EntryLog:
         backlog.groups.append(len(backlog.runs))
         self._go(backlog, is_urgent=is_urgent or backlog.size > GATHER_BYTES)
 
+    @property
+    def is_held(self) -> bool:
+        return self._backlog is not None and self._backlog.is_held
+
+    def hold(self, seconds: float) -> None:
+        """In an idle log, what is added from now on waits for `release`, or for so long."""
+        backlog = self._backlog = Backlog()
+        backlog.empty_event.set()
+        backlog.is_held = True
+        backlog.again = asyncio.get_running_loop().call_later(seconds, self._retry, backlog)
+
+    def release(self) -> None:
+        """All that belongs together is there."""
+        backlog = self._backlog
+        if backlog is not None and backlog.is_held and backlog.again is not None:
+            backlog.again.cancel()
+            self._retry(backlog)
+
     def replace(self, number: int, frame: bytes) -> None:
         """Store this note in the place of an entry that is not stored yet."""
         backlog, first = self._backlog, self.last + 1
@@ -372,8 +318,8 @@ class EntryLog:
         return is_queued
 
     def _batch(self, backlog: Backlog, size: int) -> EntryBatch:
-        """The first `size` runs. The last of all say how listings call the session: one commit less."""
-        state = self._session.state_to_list() if size == len(backlog.runs) else ""
+        """The first `size` runs. They say how listings call the session, too: one commit less."""
+        state = self._session.state_to_list(is_last=size == len(backlog.runs))
         self.state = "" if state else self.state
         return EntryBatch(backlog.runs[:size], state=state)
 
@@ -419,8 +365,9 @@ class EntryLog:
             backlog.task = None
 
     def _retry(self, backlog: Backlog) -> None:
-        backlog.again = None
-        self._go(backlog, is_urgent=True)
+        backlog.again, backlog.is_held = None, False
+        if backlog.runs:
+            self._go(backlog, is_urgent=True)
 
     async def _store(self, backlog: Backlog) -> None:
         if backlog.is_unknown:

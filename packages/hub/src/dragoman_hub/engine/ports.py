@@ -32,7 +32,7 @@ from dragoman.wire import ErrorObject
 from dragoman.wire.envelope import Id
 from dragoman_hub.engine.agent_answers import nobody
 from dragoman_hub.engine.bounds import HubBounds
-from dragoman_hub.engine.log import LogRound
+from dragoman_hub.engine.log_round import LogRound
 from dragoman_hub.engine.options import HubOptions, Trace
 from dragoman_hub.engine.ownership import Ownership
 from dragoman_hub.engine.reminders import Reminders

@@ -441,8 +441,8 @@ class ApprovalBroker:
 
     def on_failed_append(self, session: LiveSession) -> None:
         """The agent need not go on with what nobody can keep."""
-        process = session.process
-        if process is not None and session.state.turn is not None:
+        process, turn = session.process, session.state.turn
+        if process is not None and turn is not None and turn.sequence <= session.log.last:
             own = process.own_ids.get(session.id, session.id)
             process.notify("session/cancel", encode_json({"sessionId": own}))
 

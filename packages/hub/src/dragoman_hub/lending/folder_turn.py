@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dragoman_hub.gate.real_paths import real_paths
 from dragoman_hub.lending.named_files import NamedFiles
@@ -72,8 +72,8 @@ class FolderTurn:
         """The look before it."""
         self.finishing: asyncio.Task[None] | None = None
         """The look after it."""
-        self.remembering: asyncio.Future[Any] | None = None
-        """Until the store knows of the turn."""
+        self.is_known = self.is_claimed = False
+        """Whether the store knows of the turn, as far as it can; whether it is about to."""
         self.folders: Sequence[str] = [cwd]
         """The session's, without links; the store knows it by the first."""
         self.agent, self.params = "", b""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from dragoman.errors import DragomanError
-from dragoman_hub.lending.folder_turn import FolderLook
+from dragoman_hub.lending.folder_turn import FolderLook, FolderTurn
 from dragoman_local.workspace.snapshot_entries import TurnStart
 
 FIRST_PAUSE = 30.0
@@ -41,5 +41,14 @@ class SharedLook:
         """When the first of the turns began; for a look before turns."""
         self.bases: list[FolderLook] = []
         """The looks before the turns; for a look after turns."""
-        self.users = 0
-        """Turns that wait for it."""
+        self.turns: dict[FolderTurn, None] = {}
+        """Those that wait for it."""
+        self.is_taken = False
+        """Whether nothing is missing but its place in the store."""
+
+
+async def close_result(looking: asyncio.Future[FolderLook]) -> None:
+    try:
+        await (await looking).aclose()
+    except (DragomanError, OSError):
+        pass  # whoever waited for it has been told that nothing is known

@@ -5,15 +5,13 @@ session's own if no other turn ran in the same folder meanwhile, or if its agent
 location of an edit, a write through a client or the hub) and no other agent did. What cannot be attributed is
 told apart from that and never counted as the session's own.
 
-A store that lasts keeps each turn between its looks. Snapshots without one cost disk space and a descriptor.
-Sessions of one folder share them; they are given back when their session is closed or nobody has asked for
-`KEPT_SECONDS`; of turns that have ended, the last `MOST` have them. A look that takes too long costs its turn
-`LOOK_SECONDS`, is not repeated for a while, and then tried again.
+A store that lasts keeps each turn between its looks. Sessions of one folder share snapshots; they are given
+back when their session is closed or nobody has asked for `KEPT_SECONDS`; of turns that have ended, the last
+`MOST` have them. A look that takes too long is not repeated for a while, and then tried again.
 
-A look can go on beside the turn: a file that was not seen before it changed is named in a note, and never
-counted as the session's own. Turns that begin or end at the same time in one folder share a look. A prompt
-waits until the look is done or has met `MANY_FILES`, at most `LOOK_SECONDS`. A folder on another machine is
-looked at there, and told of in the same way (`far_folder`).
+A look can go on beside the turn: a file that was not seen before it changed is named in a note. Turns that
+begin or end at the same time in one folder share a look. A prompt waits until the look is done or has met
+`MANY_FILES`, at most `LOOK_SECONDS`. A folder on another machine is looked at there (`far_folder`).
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -33,7 +32,7 @@ from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
 from dragoman_hub.lending.change_owner import attribute, count_lines, describe_change
 from dragoman_hub.lending.far_folder import FarSide
 from dragoman_hub.lending.folder_turn import FolderLook, FolderTurn, real_folders
-from dragoman_hub.lending.shared_look import LookFailed, LookPause, SharedLook
+from dragoman_hub.lending.shared_look import LookFailed, LookPause, SharedLook, close_result
 from dragoman_hub.lending.turn_overlap import TurnOverlap
 from dragoman_hub.lending.turn_recorder import TurnRecorder
 from dragoman_hub.session.frames import object_of, value_of
@@ -56,9 +55,7 @@ MANY_FILES = 500
 """From here on a folder has many files, and the prompt does not wait for the look. Fewer take no time."""
 
 CLOSE_SECONDS = 1.0
-"""How long looks and removals that are under way may take when the hub ends; the next one removes the
-rest.
-"""
+"""How long looks and removals may take when the hub ends; the next one removes the rest."""
 
 KEPT_SECONDS = 1800.0
 """Seconds without a question after which the snapshots of a turn that has ended are given back."""
@@ -145,12 +142,15 @@ class TurnChanges:
         turn.stay = self._overlap.enter(turn.place, folders, turn.named)
         self._turns[session_id] = turn
         self._ended_turns.pop(session_id, None)
+        turn.folders, turn.agent, turn.params = folders or [turn.cwd], agent, params
         base, look = self._base(turn.cwd), self._ask_for_look(turn)
         look.start.file_count = max(look.start.file_count, 0 if base is None else base.file_count)
-        assert self._owner is not None
-        turn.folders, turn.agent, turn.params = folders or [turn.cwd], agent, params
-        turn.opening = self._owner.start(self._open(turn, last, look))
-        await _wait_before_prompt(turn.opening, look.start)
+        if await self._is_done(turn, look, PROMPT_SECONDS):
+            await self._open(turn, last, look)
+        else:
+            assert self._owner is not None
+            turn.opening = self._owner.start(self._open(turn, last, look))
+            await _wait_before_prompt(turn.opening, look.start)
         await self._recorder.begin(turn)
         look.start.begin()
         self._make_room()
@@ -159,7 +159,6 @@ class TurnChanges:
     async def _open(self, turn: FolderTurn, last: FolderTurn | None, look: SharedLook) -> None:
         try:
             turn.before = await self._wait_for_look(turn, look)
-            await self._recorder.record(turn, turn.before, "begin")
         except LookFailed as error:
             turn.note = str(error)
         finally:
@@ -192,7 +191,8 @@ class TurnChanges:
         except LookFailed as error:
             turn.note = str(error)
         finally:
-            await self._recorder.record(turn, turn.after, "end")
+            if turn.after is None:
+                await self._recorder.end(turn)
             self._leave(turn)
             self._touch(turn)
         if self._turns.get(turn.session) is not turn:
@@ -291,7 +291,7 @@ class TurnChanges:
             look.task = asyncio.ensure_future(self._look(turn, look))
             if turn.far_side is None:
                 self._pending_looks[key] = look
-        look.users += 1
+        look.turns[turn] = None
         if before is not None:
             look.bases.append(before)
         return look
@@ -307,9 +307,10 @@ class TurnChanges:
                 start = None
             else:
                 base, start = self._base(turn.cwd), look.start
+            then = partial(self._recorder.record, look)
             if isinstance(base, Snapshot):
-                return await base.retake(start=start)
-            return await take_snapshot([turn.cwd], start=start, store=self._recorder.store)
+                return await base.retake(start=start, then=then)
+            return await take_snapshot([turn.cwd], start=start, store=self._recorder.store, then=then)
 
     async def _wait_for_look(self, turn: FolderTurn, look: SharedLook) -> FolderLook:
         """What a look at a turn's folder found. Raises `LookFailed`."""
@@ -320,23 +321,20 @@ class TurnChanges:
         was_alone = folder not in self._looks
         self._looks[folder] += 1
         try:
-            done, _ = await asyncio.wait([look.task], timeout=LOOK_SECONDS)
-            if not done and look.start.is_heeded:
-                done, _ = await asyncio.wait([look.task])  # beside the turn; it has a bound of its own
+            is_done = await self._is_done(turn, look, LOOK_SECONDS)
+            if not is_done and (look.start.is_heeded or look.is_taken):
+                is_done = await self._is_done(turn, look, None)  # beside the turn; it has a bound of its own
             was_alone = was_alone and self._looks[folder] == 1
-        except asyncio.CancelledError:
-            self._abandon(turn, look)
-            raise
         finally:
             self._looks[folder] -= 1
             if not self._looks[folder]:
                 del self._looks[folder]
-        if not done:
+        if not is_done:
             self._abandon(turn, look)
             if not was_alone:
                 raise LookFailed(f"changes in {folder} are not known: too many turns began or ended at once")
             raise self._too_slow(folder)
-        look.users -= 1
+        look.turns.pop(turn, None)
         try:
             snapshot = look.task.result()
         except (DragomanError, OSError) as error:
@@ -344,20 +342,30 @@ class TurnChanges:
             raise LookFailed(f"changes in {folder} are not known: {error}") from None
         if self._pauses.pop(folder, None) is not None:
             log.info("changes in %s are known again", folder)
-        return snapshot.share() if look.users else snapshot
+        return snapshot.share() if look.turns else snapshot
+
+    async def _is_done(self, turn: FolderTurn, look: SharedLook, within: float | None) -> bool:
+        """Whether a look is done, now or in so many seconds. A turn that is cancelled needs it no more."""
+        if look.task is None or look.task.done():
+            return True
+        try:
+            return bool((await asyncio.wait([look.task], timeout=within))[0])
+        except asyncio.CancelledError:
+            self._abandon(turn, look)
+            raise
 
     def _abandon(self, turn: FolderTurn, look: SharedLook) -> None:
         """A turn does not wait for a look any more. Without anybody who does, nobody waits behind it either,
         and what comes of it is closed.
         """
-        look.users -= 1
-        if look.users or look.task is None:
+        look.turns.pop(turn, None)
+        if look.turns or look.task is None:
             return
         if self._pending_looks.get(look.key) is look:
             del self._pending_looks[look.key]
         self._folder_locks.pop(turn.cwd, None)
         assert self._owner is not None
-        self._owner.start(_close_result(look.task))
+        self._owner.start(close_result(look.task))
 
     def _base(self, folder: str) -> FolderLook | None:
         """The last look at a folder of this machine, whose contents the next one can share."""
@@ -490,10 +498,3 @@ async def _wait_before_prompt(opening: asyncio.Future[None], start: TurnStart) -
             return
         pause = min(2 * pause, LOOK_SECONDS)
         await asyncio.wait([opening], timeout=pause)  # a look that does not begin fails by itself
-
-
-async def _close_result(looking: asyncio.Future[FolderLook]) -> None:
-    try:
-        await (await looking).aclose()
-    except (DragomanError, OSError):
-        pass  # whoever waited for it has been told that nothing is known

@@ -12,6 +12,7 @@ import asyncio
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -128,8 +129,8 @@ class TurnOverlap:
 
     def enter(self, place: str, folders: Iterable[str], named: NamedFiles) -> TurnStay:
         """A turn begins."""
-        own, around = _with_parents(place, folders)
-        found = {key: self._folders.setdefault(key, _Folder()) for key in [*own, *around]}
+        own, around = _with_parents(place, tuple(folders))
+        found = {key: self._folders.setdefault(key, _Folder()) for key in (*own, *around)}
         stay = TurnStay(
             named,
             next(self._numbers),
@@ -148,8 +149,8 @@ class TurnOverlap:
 
     def finishing_near(self, place: str, folders: Iterable[str]) -> set[asyncio.Task[None]]:
         """The looks that are under way after turns nearby."""
-        own, around = _with_parents(place, folders)
-        groups = [folder.here for key in [*own, *around] if (folder := self._folders.get(key))]
+        own, around = _with_parents(place, tuple(folders))
+        groups = [folder.here for key in (*own, *around) if (folder := self._folders.get(key))]
         groups += [folder.below for key in own if (folder := self._folders.get(key))]
         return {look for group in groups for look in group.finishing.values()}
 
@@ -168,7 +169,8 @@ class TurnOverlap:
                 del self._folders[key]
 
 
-def _with_parents(place: str, folders: Iterable[str]) -> tuple[list[_Key], list[_Key]]:
+@lru_cache(1024)  # turns come back to their folders
+def _with_parents(place: str, folders: Sequence[str]) -> tuple[tuple[_Key, ...], tuple[_Key, ...]]:
     """The folders themselves, and all folders around them, each once."""
     own = dict.fromkeys((place, folder) for folder in folders)
     around: dict[_Key, None] = {}
@@ -177,4 +179,4 @@ def _with_parents(place: str, folders: Iterable[str]) -> tuple[list[_Key], list[
         while parent != folder:
             around[place, parent] = None
             folder, parent = parent, os.path.dirname(parent)
-    return list(own), list(around)
+    return tuple(own), tuple(around)

@@ -1,18 +1,24 @@
 """Records the turns of a hub in the store of snapshots, each with the snapshots before and after it.
 
-A store that cannot be used costs the memory of a turn, and not the turn.
+A look is recorded in the thread that took it, for all turns that share it. What is to be written while a
+transaction lasts shares the next one. A store that cannot be used costs the memory of a turn, and not the
+turn.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any
+
+from msgspec import Struct
 
 from dragoman.errors import DragomanError
-from dragoman_hub.lending.folder_turn import FolderLook, FolderTurn
+from dragoman_hub.lending.folder_turn import FolderTurn
+from dragoman_hub.lending.shared_look import SharedLook
 from dragoman_hub.session.frames import object_of, value_of
 from dragoman_local.workspace.rewind import rewind_note
 from dragoman_local.workspace.snapshots import Snapshot
@@ -20,17 +26,24 @@ from dragoman_local.workspace.tree_store import StaleLook, TreeStore
 
 log = logging.getLogger(__name__)
 
-_Work: TypeAlias = tuple[FolderTurn, Callable[[], None], asyncio.Future[Any]]
+
+class _Work(Struct):
+    """Something to write about a turn, and why it could not be written."""
+
+    turn: FolderTurn
+    write: Callable[[TreeStore], None]
+    error: Any = None
 
 
 class TurnRecorder:
-    """All turns of one hub. What is to be written while a transaction lasts shares the next one."""
+    """All turns of one hub."""
 
     def __init__(self, store: TreeStore | None) -> None:
         self.store = store
         """None if nothing is kept."""
         self._works: list[_Work] = []
-        self._thread: asyncio.Future[list[Any]] | None = None
+        self._queueing = threading.Lock()
+        self._writing = threading.Lock()
 
     async def open(self) -> None:
         """A store that cannot be read is left alone: turns are looked at without it."""
@@ -42,10 +55,12 @@ class TurnRecorder:
             self.store = None
 
     async def aclose(self) -> None:
-        while self._thread is not None:
-            await asyncio.wait([self._thread])
         if self.store is not None:
-            await asyncio.to_thread(self.store.close)
+            await asyncio.to_thread(self._close, self.store)
+
+    def _close(self, store: TreeStore) -> None:
+        with self._writing:
+            store.close()
 
     async def erase(self, sessions: Sequence[str]) -> None:
         if self.store is not None:
@@ -53,66 +68,64 @@ class TurnRecorder:
 
     async def begin(self, turn: FolderTurn) -> None:
         """The store knows of the turn before the agent does: if we are killed, its changes are nobody's."""
-        if self.store is not None and turn.far_side is None:
-            if turn.remembering is None:
-                turn.remembering = self._write(turn, partial(_begin, self.store, turn, None))
-            await asyncio.wait([turn.remembering])
+        if self.store is not None and turn.far_side is None and not turn.is_known:
+            await asyncio.to_thread(self._write, [turn], None, "begin")
         turn.params = b""
 
-    async def record(self, turn: FolderTurn, look: FolderLook | None, at: Literal["begin", "end"]) -> None:
-        """Put a look into the store; at its end, the turn runs no more, even if nobody has looked. A turn
-        that the store does not know yet begins with its look.
-        """
-        if self.store is None or turn.far_side is not None:
-            return
-        if turn.remembering is None and at == "begin":
-            writing = turn.remembering = self._write(turn, partial(_begin, self.store, turn, look))
-        else:
-            await self.begin(turn)
-            writing = self._write(turn, partial(_record, self.store, turn.number, look, at))
-        await asyncio.wait([writing])
-        if isinstance(writing.result(), StaleLook) and isinstance(look, Snapshot):
-            try:
-                await look.record(turn.number, at)
-            except (DragomanError, OSError) as error:
-                log.warning("a turn in %s is not remembered: %s", turn.folder, error)
+    async def end(self, turn: FolderTurn) -> None:
+        """The turn runs no more, although nobody has looked."""
+        if self.store is not None and turn.far_side is None:
+            await asyncio.to_thread(self._write, [turn], None, "end")
 
-    def _write(self, turn: FolderTurn, work: Callable[[], None]) -> asyncio.Future[Any]:
-        """Done when this is in the store, or cannot be: its result is why."""
-        loop = asyncio.get_running_loop()
-        writing: asyncio.Future[Any] = loop.create_future()
-        self._works.append((turn, work, writing))
-        if len(self._works) == 1 and self._thread is None:
-            loop.call_soon(self._write_some)
-        return writing
+    def record(self, look: SharedLook, snapshot: Snapshot) -> None:
+        """In the thread that has looked: the turns that wait for this begin with it, or end."""
+        look.is_taken = True
+        if self.store is not None:
+            self._write(list(look.turns), snapshot, "end" if look.bases else "begin")
 
-    def _write_some(self) -> None:
-        works, self._works = self._works, []
-        loop = asyncio.get_running_loop()
-        self._thread = loop.run_in_executor(None, self._write_together, [work for _, work, _ in works])
-        self._thread.add_done_callback(partial(self._on_written, works))
-
-    def _write_together(self, works: Sequence[Callable[[], None]]) -> list[Any]:
+    def _write(self, turns: Sequence[FolderTurn], look: Snapshot | None, at: str) -> None:
+        """Returns when this is in the store, or cannot be. Whoever comes first writes for all who wait."""
         assert self.store is not None
-        errors = self.store.together(works)
-        try:
-            self.store.keep_within_budget()
-        except (DragomanError, OSError) as error:
-            log.warning("the memory of turns could not be made smaller: %s", error)
-        return errors
+        with self._queueing:
+            works = [work for turn in turns for work in _works_of(turn, look, at)]
+            self._works += works
+        with self._writing:
+            with self._queueing:
+                queued_works, self._works = self._works, []
+            if queued_works:
+                self._write_together(self.store, queued_works)
+        for work in works:
+            if isinstance(work.error, StaleLook) and look is not None:
+                try:
+                    look.record_here(work.turn.number, at)
+                except (DragomanError, OSError) as error:
+                    log.warning("a turn in %s is not remembered: %s", work.turn.folder, error)
+        if at == "end":  # once a turn
+            try:
+                self.store.keep_within_budget()
+            except (DragomanError, OSError) as error:
+                log.warning("the memory of turns could not be made smaller: %s", error)
 
-    def _on_written(self, works: Sequence[_Work], thread: asyncio.Future[list[Any]]) -> None:
-        self._thread = None
-        for (turn, _, writing), error in zip(works, thread.result(), strict=True):
-            if error is not None and not isinstance(error, StaleLook):
-                log.warning("a turn in %s is not remembered: %s", turn.folder, error)
-                turn.number = None
-            writing.set_result(error)
-        if self._works:
-            self._write_some()
+    def _write_together(self, store: TreeStore, works: Sequence[_Work]) -> None:
+        errors = store.together([partial(work.write, store) for work in works])
+        for work, error in zip(works, errors, strict=True):
+            work.error = error
+            if work.error is not None and not isinstance(work.error, StaleLook):
+                log.warning("a turn in %s is not remembered: %s", work.turn.folder, work.error)
+                work.turn.number = None
+            work.turn.is_known = True
 
 
-def _begin(store: TreeStore, turn: FolderTurn, look: FolderLook | None) -> None:
+def _works_of(turn: FolderTurn, look: Snapshot | None, at: str) -> Iterator[_Work]:
+    """The first that is written of a turn is that it begins."""
+    if not turn.is_claimed:
+        turn.is_claimed = True
+        yield _Work(turn, partial(_begin, turn))
+    if look is not None or at == "end":
+        yield _Work(turn, partial(_record, turn, look, at))
+
+
+def _begin(turn: FolderTurn, store: TreeStore) -> None:
     turn.reminder = rewind_note(store, turn.session, turn.folders)
     turn.number = store.begin_turn(
         turn.session,
@@ -122,14 +135,13 @@ def _begin(store: TreeStore, turn: FolderTurn, look: FolderLook | None) -> None:
         prompt=_prompt_text(turn.params),
         key=turn.key,
     )
-    _record(store, turn.number, look, "begin")
 
 
-def _record(store: TreeStore, number: int | None, look: FolderLook | None, at: str) -> None:
-    if number is not None and isinstance(look, Snapshot):
-        look.write_turn(number, at)
-    elif number is not None and at == "end":
-        store.end_turn(number)
+def _record(turn: FolderTurn, look: Snapshot | None, at: str, store: TreeStore) -> None:
+    if turn.number is not None and look is not None:
+        look.write_turn(turn.number, at)
+    elif turn.number is not None and at == "end":
+        store.end_turn(turn.number)
 
 
 def _prompt_text(params: bytes) -> str:

@@ -652,6 +652,12 @@ def _not_stored(work: _StepWork, event: ev.NotStored) -> Verdict:
     """Prompts that are not stored are refused, and gone: their entries say so when they are stored. A
     prompt that was stored stays where it is.
     """
+    turn = work.state.turn
+    if turn is not None and turn.since > event.last_stored:  # its agent does not know of it
+        work.state = replace(work.state, turn=None, turns=work.state.turns - 1)
+        _refuse(work, turn.key, turn.since, event.error)
+        work.do(ev.ReplaceEntry(after=turn.sequence, frame=encode_receipt(0)))
+        _close_if_quiet(work)
     for prompt in work.state.queue:
         if prompt.since > event.last_stored:
             _refuse(work, prompt.key, prompt.since, event.error)

@@ -124,6 +124,8 @@ class OpenTurn(Struct, frozen=True):
     sequence: int
     lends: tuple[str, ...] = ()
     """Methods that its client answers: it is waited for if it is cut off."""
+    since: int = 0
+    """The entry with which it was taken."""
 
 
 class OpenSteer(Struct, frozen=True):
@@ -629,6 +631,7 @@ def _apply_to_agent(state: SessionState, frame: bytes) -> SessionState:
         message.id,
         state.last,
         tuple(str(method) for method in lends) if isinstance(lends, list) else (),
+        next((prompt.since for prompt in state.queue if prompt.key == key), 0),
     )
     return replace(state, turn=turn, turns=state.turns + 1, queue=_without(state.queue, key))
 

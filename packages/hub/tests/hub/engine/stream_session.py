@@ -23,9 +23,9 @@ class StreamSession:
         self.log: EntryLog | None = None
         self._tries_again = tries_again
 
-    def state_to_list(self) -> str:
+    def state_to_list(self, *, is_last: bool) -> str:
         is_known = self.log is not None and self.log.state == self.listed_state
-        return "" if is_known else self.listed_state
+        return "" if is_known or not is_last else self.listed_state
 
     def on_stored(self, first: int, runs: Sequence[FrameRun]) -> None:
         self.stored += range(first, first + sum(len(run.frames) for run in runs))

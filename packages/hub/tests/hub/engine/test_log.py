@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from dragoman_hub.engine.log import AT_ONCE_BYTES, EntryLog, LogRound
+from dragoman_hub.engine.log import AT_ONCE_BYTES, EntryLog
+from dragoman_hub.engine.log_round import LogRound
 from dragoman_hub.engine.ownership import SoleOwnership
 from dragoman_hub.session.events import NewEntry
 from dragoman_local.journal import Entry

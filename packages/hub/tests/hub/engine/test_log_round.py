@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import JournalBusy, JournalError, JournalUncertain
-from dragoman_hub.engine.log import AT_ONCE_BYTES, EntryLog, LogRound
+from dragoman_hub.engine.log import AT_ONCE_BYTES, EntryLog
+from dragoman_hub.engine.log_round import LogRound
 from dragoman_hub.engine.ownership import SoleOwnership
 from dragoman_hub.session.events import NewEntry
 from dragoman_hub.session.notes import encode_receipt
@@ -229,7 +230,7 @@ async def gathering(journal: HeldJournal, count: int) -> list[EntryLog]:
 
 
 async def test_updates_of_several_sessions_gather_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman_hub.engine.log.GATHER_SECONDS", 0.2)
+    monkeypatch.setattr("dragoman_hub.engine.log_round.GATHER_SECONDS", 0.2)
     journal = HeldJournal()
     _, *logs = await gathering(journal, 4)
     journal.is_asked.clear()
@@ -247,7 +248,7 @@ async def test_updates_of_several_sessions_gather_for_a_moment(monkeypatch: pyte
 async def test_what_somebody_waits_for_is_stored_at_once_with_all_that_gathered(
     monkeypatch: pytest.MonkeyPatch, urgent_entries: list[NewEntry]
 ) -> None:
-    monkeypatch.setattr("dragoman_hub.engine.log.GATHER_SECONDS", 3600.0)
+    monkeypatch.setattr("dragoman_hub.engine.log_round.GATHER_SECONDS", 3600.0)
     journal = HeldJournal()
     _, one, two, three = await gathering(journal, 4)
     one.add(update(b"said"))
@@ -266,7 +267,7 @@ async def test_what_somebody_waits_for_is_stored_at_once_with_all_that_gathered(
 async def test_an_urgent_entry_in_a_held_round_is_stored_with_what_gathered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dragoman_hub.engine.log.GATHER_SECONDS", 3600.0)
+    monkeypatch.setattr("dragoman_hub.engine.log_round.GATHER_SECONDS", 3600.0)
     journal, log_round = HeldJournal(), LogRound()
     log = log_of(journal, StreamSession(), log_round)
     with log_round:
@@ -284,7 +285,7 @@ async def test_an_urgent_entry_in_a_held_round_is_stored_with_what_gathered(
 async def test_a_flush_does_not_wait_until_updates_have_gathered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman_hub.engine.log.GATHER_SECONDS", 3600.0)
+    monkeypatch.setattr("dragoman_hub.engine.log_round.GATHER_SECONDS", 3600.0)
     async with SqliteJournal(tmp_path / "j.db") as journal:
         session = StreamSession()
         log = log_of(journal, session)

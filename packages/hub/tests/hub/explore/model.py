@@ -112,6 +112,8 @@ class Model:
                 must.append(("loaded",))
         elif world.starts:
             must.append(("start",))
+        if state.is_bound and not world.is_loading and any(item[1] == "start" for item in world.outbox):
+            may.append(("start_early",))
         if world.starts and budget.start_fails:
             may.append(("start_fails",))
         if not process.is_alive:

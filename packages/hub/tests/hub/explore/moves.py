@@ -130,9 +130,13 @@ class Move:
         self.folded = tables.folded[self.journal]
         for batch in batches:
             self.folded = tables.fold(self.folded, batch)
-        _, key, outcome = tables.facts[tables.batch((("note", frame),))][0]
-        answer = (sequence, "answer", key, outcome)
-        self.outbox = tuple(sorted((*self.outbox, answer), key=lambda item: item[0]))
+        answers = [
+            (sequence, "answer", key, outcome)
+            for kind, key, outcome in tables.facts[tables.batch((("note", frame),))]
+            if kind == "ended"
+        ]
+        rest = (item for item in self.outbox if item[:2] != (sequence, "send"))
+        self.outbox = tuple(sorted((*rest, *answers), key=lambda item: item[0]))
 
     def _refuse(self, key: str) -> None:
         for client, phase in enumerate(self.clients):
@@ -293,6 +297,12 @@ class Move:
             process = ProcessModel(number=process.number + 1, loads=True)
         self.process, self.is_loading = process, True
         self._bind("load")
+
+    def start_early(self) -> None:
+        """The agent is there: the prompt and its way to it are stored together."""
+        item = next(item for item in self.outbox if item[1] == "start")
+        self.outbox = tuple(other for other in self.outbox if other is not item)
+        self._on_start(item)
 
     def _check_asked(self, process: ProcessModel) -> None:
         """A request that the host has given away has its answer, or its process or session has ended."""

@@ -193,10 +193,23 @@ PLANTED = (
         "what is not stored is refused, and stored and run later",
         "refused-not-run",
         FAIL,
+        (
+            *_in_machine("_not_stored", "turn is not None and turn.since > event.last_stored", "False"),
+            *_in_machine(
+                "_refuse",
+                'frame = note("turn_ended", key=key, error=error)',
+                "work.do(ev.RefusePrompt(after=0, key=key, error=error))\n    return",
+            ),
+        ),
+    ),
+    PlantedBug(
+        "a prompt is refused that is stored for the agent later",
+        "state-is-fold",
+        FAIL,
         _in_machine(
-            "_refuse",
-            'frame = note("turn_ended", key=key, error=error)',
-            "work.do(ev.RefusePrompt(after=0, key=key, error=error))\n    return",
+            "_not_stored",
+            "work.do(ev.ReplaceEntry(after=turn.sequence, frame=encode_receipt(0)))",
+            "pass",
         ),
     ),
     PlantedBug(

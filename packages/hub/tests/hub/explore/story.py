@@ -18,6 +18,7 @@ SENTENCES = {
     "learn": "the hub learns that they are stored",
     "fail": "the journal refuses to store what waits",
     "start_fails": "the agent cannot be started",
+    "start_early": "the agent, which is there, is made ready before the prompt is stored",
     "loaded": "the process has loaded the session",
     "hear": "the hub reads what the agent sent",
     "update": "the agent sends an update",

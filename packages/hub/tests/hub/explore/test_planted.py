@@ -53,5 +53,6 @@ def test_a_story_names_who_did_what() -> None:
         told = tell(shrink(found)).splitlines()
     assert told[0] == "  1. client A sends prompt k1 (entry 2 `taken k1` to be stored)"
     assert told[1] == "  2. the journal refuses to store what waits (client A has its answer)"
-    assert told[2] == "  3. the journal stores entry 2 `taken k1`"
-    assert told[-2] == "  9. entry 3 is sent to the agent: prompt k1"
+    assert told[2] == "  3. the agent, which is there, is made ready before the prompt is stored"
+    assert told[4] == "  5. the journal stores entries 2 `taken k1`, 3 `session/prompt`"
+    assert told[-2] == "  7. entry 3 is sent to the agent: prompt k1"

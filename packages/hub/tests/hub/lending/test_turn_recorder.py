@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from dragoman_hub.lending.folder_turn import FolderTurn
+from dragoman_hub.lending.shared_look import SharedLook
 from dragoman_hub.lending.turn_recorder import TurnRecorder
 from dragoman_local.workspace.line_history import LineHistory, Origin
-from dragoman_local.workspace.snapshots import take_snapshot
+from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
 from dragoman_local.workspace.tree_store import TreeStore, store_beside
 from tests.hub.lending.writer_stage import do, names, writer
 from tests.hub.sessions.stage import staged
@@ -72,24 +73,73 @@ async def test_a_store_that_cannot_be_used_costs_no_turn(project: Path, tmp_path
         assert await names(client, session) == ["a.txt"]
 
 
-async def test_turns_that_begin_together_share_a_transaction(project: Path, tmp_path: Path) -> None:
+def commits_of(store: TreeStore) -> list[str]:
+    """Filled with each transaction from now on."""
+    commits: list[str] = []
+    assert store._connection is not None
+    store._connection.set_trace_callback(lambda text: commits.append(text) if text == "commit" else None)
+    return commits
+
+
+def shared_look(turns: list[FolderTurn], *, before: Snapshot | None = None) -> SharedLook:
+    look = SharedLook(("", None))
+    look.turns = dict.fromkeys(turns)
+    look.bases = [] if before is None else [before]
+    return look
+
+
+async def test_turns_that_share_a_look_share_a_transaction(project: Path, tmp_path: Path) -> None:
     store = TreeStore(str(tmp_path / "memory.db"))
     recorder = TurnRecorder(store)
     await recorder.open()
     turns = [FolderTurn(f"s{number}", "1", str(project)) for number in range(5)]
-    commits: list[str] = []
     async with await take_snapshot([str(project)], store=store) as look:
-        assert store._connection is not None
-        store._connection.set_trace_callback(lambda text: commits.append(text) if text == "commit" else None)
-        await asyncio.gather(*(recorder.record(turn, look, "begin") for turn in turns))
+        commits = commits_of(store)
+        recorder.record(shared_look(turns), look)
         assert len(commits) == 1
         await asyncio.gather(*(recorder.begin(turn) for turn in turns))
-        await asyncio.gather(*(recorder.record(turn, look, "end") for turn in turns))
+        recorder.record(shared_look(turns, before=look), look)
         assert len(commits) == 2
     kept = store.turns(str(project))
     assert [(turn.id, turn.session, turn.first, turn.last) for turn in kept] == [
         (turn.number, turn.session, 1, 1) for turn in turns
     ]
+    await recorder.aclose()
+
+
+async def test_what_comes_while_a_transaction_lasts_shares_the_next_one(
+    project: Path, tmp_path: Path
+) -> None:
+    store = TreeStore(str(tmp_path / "memory.db"))
+    recorder = TurnRecorder(store)
+    await recorder.open()
+    turns = [FolderTurn(f"s{number}", "1", str(project)) for number in range(4)]
+    async with await take_snapshot([str(project)], store=store) as look:
+        commits = commits_of(store)
+        with recorder._writing:
+            early = asyncio.create_task(recorder.begin(turns[0]))  # its prompt does not wait for the look
+            await until(lambda: len(recorder._works) == 1)
+            looks = [asyncio.to_thread(recorder.record, shared_look([turn]), look) for turn in turns]
+            recording = asyncio.gather(early, *looks)
+            await until(lambda: len(recorder._works) == 8)
+            assert not any(turn.is_known for turn in turns)
+        await recording
+        assert len(commits) == 1
+    assert [(turn.session, turn.first) for turn in store.turns(str(project))] == [
+        (f"s{number}", 1) for number in range(4)
+    ]
+    await recorder.aclose()
+
+
+async def test_a_turn_of_which_nobody_looked_ends_in_the_store(project: Path, tmp_path: Path) -> None:
+    store = TreeStore(str(tmp_path / "memory.db"))
+    recorder = TurnRecorder(store)
+    await recorder.open()
+    turn = FolderTurn("s", "1", str(project))
+    await recorder.begin(turn)
+    assert store.is_busy(str(project))
+    await recorder.end(turn)
+    assert not store.is_busy(str(project))
     await recorder.aclose()
 
 
@@ -102,6 +152,6 @@ async def test_a_look_that_another_process_has_overtaken_is_repeated(project: Pa
         (project / "new.txt").write_text("new")
         async with await take_snapshot([str(project)], store=TreeStore(store.path)) as theirs:
             await theirs.record(None, "now")
-        await recorder.record(turn, look, "begin")
+        recorder.record(shared_look([turn]), look)
     assert [(kept.session, kept.first) for kept in store.turns(str(project))] == [("s", 1)]
     await recorder.aclose()

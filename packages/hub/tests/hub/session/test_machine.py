@@ -411,6 +411,16 @@ CASES = [
         "",
         "ReplaceEntry, RefusePrompt k",
     ),
+    Case(
+        "what was to go to the agent is refused, too",
+        RUNNING,
+        ev.NotStored(last_stored=1, error=ERROR),
+        "",
+        "ReplaceEntry, RefusePrompt k, ReplaceEntry",
+    ),
+    Case(
+        "a turn whose prompt is stored goes on", RUNNING, ev.NotStored(last_stored=STARTING.last, error=ERROR)
+    ),
     Case("what is stored is not", STARTING, ev.NotStored(last_stored=STARTING.last, error=ERROR)),
     Case("another node has it", RUNNING, ev.OwnershipLost()),
     Case("the hub drains", IDLE, ev.Draining()),

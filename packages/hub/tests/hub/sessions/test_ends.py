@@ -142,10 +142,18 @@ async def test_a_session_is_closed_in_time_though_the_clock_is_set_back_meanwhil
 
 
 class Refusing(MemoryJournal):
-    """Raises `error` as long as there is one; what it raises it for is stored if `stores`."""
+    """Raises `error` as long as there is one; what it raises it for is stored if `stores`. Nobody can read it
+    if it `is_blind`.
+    """
 
     error: JournalError | None = None
-    stores = False
+    stores = is_blind = False
+
+    async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
+        if self.is_blind:
+            raise JournalUncertain("no answer")
+        async for page in super().replay(stream, after=after, limit=limit):
+            yield page
 
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
         if self.error is not None:
@@ -201,13 +209,13 @@ async def test_a_prompt_of_which_nobody_knows_whether_it_is_stored_runs_once_it_
     async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
         client = await stage.client().begin()
         session = await client.new()
-        journal.stores, journal.error = stores, JournalUncertain("no answer")
+        journal.stores, journal.error, journal.is_blind = stores, JournalUncertain("no answer"), True
         asked = client.prompt(session, "say 1", key="k1")
         again = client.prompt(session, "say 1", key="k1")
         await asyncio.sleep(0.05)
         assert not [one for one in client.heard if one.get("id") in (asked, again)], "nobody is told anything"
         assert gate.prompts == []
-        journal.error = None
+        journal.error, journal.is_blind = None, False
         assert (await client.answer(again))["result"] == {"stopReason": "end_turn"}
         assert gate.prompts == ["say 1"]
         stored = [one async for page in journal.replay(session) for one in page]

@@ -11,7 +11,8 @@ import pytest
 
 from dragoman.errors import JournalError, JournalUncertain
 from dragoman_hub.engine import recovery
-from dragoman_hub.engine.log import EntryLog, LogRound
+from dragoman_hub.engine.log import EntryLog
+from dragoman_hub.engine.log_round import LogRound
 from dragoman_hub.engine.ownership import SoleOwnership
 from dragoman_hub.session.events import NewEntry
 from dragoman_local.journal import Entry, StreamInfo

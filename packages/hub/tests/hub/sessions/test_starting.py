@@ -16,6 +16,7 @@ from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import Stage, Talker, staged
+from tests.runtime.raw import until
 
 
 class Door:
@@ -144,3 +145,49 @@ async def _notes(journal: MemoryJournal, session: str) -> list[dict[str, Any]]:
         for one in page
         if one.direction == "note"
     ]
+
+
+class CountingJournal(MemoryJournal):
+    """Remembers what was appended together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[bytes] = []
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        self.batches.append(b"\n".join(entry.frame for entry in entries))
+        return await super().append(stream, entries, after=after)
+
+
+async def test_a_prompt_and_its_way_to_the_agent_are_stored_together() -> None:
+    gate, journal = Gate(), CountingJournal()
+    async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        await client.answer(client.prompt(session, "say 1"))
+        journal.batches.clear()
+        await client.answer(client.prompt(session, "say 2"))
+        assert b'"session/prompt"' in next(batch for batch in journal.batches if b'"taken"' in batch)
+        assert sum(b'"taken"' in batch for batch in journal.batches) == 1
+
+
+async def test_a_prompt_is_stored_although_its_folder_takes_long_to_look_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate, door, journal = Gate(), Door(), CountingJournal()
+
+    async def slow_begin(*_: object, **__: object) -> str:
+        door.knocked.set()
+        await door.open.wait()
+        return ""
+
+    async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        monkeypatch.setattr(stage.hub.changes, "begin", slow_begin)
+        prompt = client.prompt(session, "say 1")
+        await door.knocked.wait()
+        await until(lambda: any(b'"taken"' in batch for batch in journal.batches))
+        assert gate.prompts == []
+        door.open.set()
+        assert (await client.answer(prompt))["result"] == {"stopReason": "end_turn"}

@@ -238,6 +238,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
 """By what a text must have, an option, a stem or a sign: a word with which a place begins, and the place."""
 _SIGNS = "|@{/="
 _UNDERSCORE = re.compile("_(?:user|sym_|string )")
+_CALLED = re.compile(r"\((?<=[a1!]\()")
 
 _NAMED_PLACES: tuple[tuple[str, str], ...] = (
     ("from-literal", rf"from-literal(?:=|{SPACE}+)(?:{QUOTE})?(?P<name>[\w.-]+)={_WORD}"),
@@ -320,7 +321,7 @@ def has_prose_place(low: str) -> bool:
     return (
         "phrase" in low
         or "identified " in low
-        or "*:" in low
+        or ("*" in low and "*:" in low)
         or _UNDERSCORE.search(low) is not None
         or (" code" in low and _PROSE_CODE.search(low) is not None)
     )
@@ -335,7 +336,7 @@ def command_spans(
     text: str, low: str, parts: Set[str], stems: Sequence[str], signs: str
 ) -> Iterator[tuple[int, int]]:
     """Secrets among the words of commands and statements."""
-    has_call = "(" in signs and any(f"{kind}(" in signs for kind in "a1!")
+    has_call = "(" in signs and _CALLED.search(signs) is not None
     found_signs = [sign for sign in _SIGNS if sign in low] if signs else []
     found_signs += ["_"] * (_UNDERSCORE.search(low) is not None)
     options = dict.fromkeys(_OPTION.findall(low)) if signs and "-" in low else ()

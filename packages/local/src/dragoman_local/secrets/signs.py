@@ -61,7 +61,7 @@ def signs_of(text: str) -> str:
         or (_LONGEST_WORD in signs and _has_long_word(text, signs))
     ):
         return signs
-    return signs if _has_odd_word(signs) else ""
+    return signs if "1" in signs and _has_odd_word(signs) else ""
 
 
 def _has_long_word(text: str, signs: str) -> bool:

@@ -19,8 +19,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -56,16 +56,22 @@ async def take_snapshot(
     settings: SnapshotSettings = DEFAULT_SNAPSHOT,
     store: TreeStore | None = None,
     start: TurnStart | None = None,
+    then: AfterLook | None = None,
 ) -> Snapshot:
     """Look at these folders. `store` is where to keep things, if they are to last longer than the snapshot.
-    `start` is when a turn began that does not wait for the end of it.
+    `start` is when a turn began that does not wait for the end of it. `then` is called in the same thread.
     """
-    return await _take(Snapshot(_Archive(roots, settings, store)), start)
+    return await _take(Snapshot(_Archive(roots, settings, store)), start, then)
 
 
-async def _take(snapshot: Snapshot, start: TurnStart | None = None) -> Snapshot:
+async def _take(snapshot: Snapshot, start: TurnStart | None, then: AfterLook | None) -> Snapshot:
+    def look() -> None:
+        snapshot.take(start)
+        if then is not None:
+            then(snapshot)
+
     try:
-        await asyncio.to_thread(snapshot.take, start)
+        await asyncio.to_thread(look)
     except BaseException:
         await snapshot.aclose()
         raise
@@ -165,13 +171,13 @@ class Snapshot:
             if self._archive.first_bytes is None:
                 self._archive.first_bytes = sum(ground.kept_bytes for ground in self._archive.grounds)
 
-    async def retake(self, *, start: TurnStart | None = None) -> Snapshot:
+    async def retake(self, *, start: TurnStart | None = None, then: AfterLook | None = None) -> Snapshot:
         """Look again. What is as it was is neither read nor kept a second time; each of the two snapshots is
         closed for itself. With `start`, a turn may begin while this goes on.
         """
         if self._is_closed:
             raise LocalMistake("this snapshot is closed")
-        return await _take(Snapshot(self._archive), start)
+        return await _take(Snapshot(self._archive), start, then)
 
     @property
     def entries(self) -> Mapping[str, SnapshotEntry]:
@@ -193,9 +199,10 @@ class Snapshot:
 
     async def record(self, turn: int | None, at: Literal["begin", "end", "now"]) -> None:
         """Let a turn of the store begin or end with this look, or only add the look."""
-        await asyncio.to_thread(self._record, turn, at)
+        await asyncio.to_thread(self.record_here, turn, at)
 
-    def _record(self, turn: int | None, at: str) -> None:
+    def record_here(self, turn: int | None, at: str) -> None:
+        """The same, in the thread of the caller."""
         with self._archive.working:
             for ground, capture in zip(self._archive.grounds, self._captures, strict=True):
                 self._record_root(ground, capture, turn, at)
@@ -304,6 +311,10 @@ class Snapshot:
         capture = ground.capture(keep=True)
         self._record_root(ground, capture, self._turn, "end")
         return capture
+
+
+AfterLook: TypeAlias = Callable[[Snapshot], None]
+"""What is done with a look at once."""
 
 
 def _differences(
