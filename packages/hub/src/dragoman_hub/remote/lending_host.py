@@ -17,7 +17,7 @@ from functools import partial
 import msgspec
 
 from dragoman_hub.agents.host import place
-from dragoman_hub.agents.host.agent_host import HostOrder
+from dragoman_hub.agents.host.host_order import HostOrder
 from dragoman_hub.agents.host.host_process import main, run_host
 from dragoman_hub.remote.lent_agent import LentAgent
 

@@ -26,7 +26,7 @@ from dragoman_hub.gate.admission import ALL, Grant
 from dragoman_hub.lending import lender
 from dragoman_hub.push.answers import AnswerTickets
 from dragoman_hub.push.endpoints import PushAnswer
-from dragoman_hub.push.notifier import PushNotifier
+from dragoman_hub.push.notifier import PushNotifier, PushPaces
 from dragoman_hub.push.subscriptions import PushSubscription, SubscriptionStore
 from dragoman_local.workspace import lent_terminals
 from dragoman_local.workspace.commands import PlannedCommand
@@ -289,18 +289,16 @@ class ConsentWorld(World):
             self._on_pushed(node, endpoint, msgspec.json.decode(body))
             return PushAnswer(201)
 
-        node.hub.push = PushNotifier(
-            self.store,
-            SimpleNamespace(public="", authorization=lambda endpoint, contact: ""),
+        key = SimpleNamespace(
+            public="",
+            authorization=lambda endpoint: "",
             encrypt=lambda data, **_: data,
             check_keys=lambda p256dh, auth: None,
-            grant_of=grants.get,
-            ask_delay=0.05,
-            rules_seconds=0.3,
-            pauses=(),
-            send=send,
-            tickets=AnswerTickets(clock=self.loop.time),
         )
+        paces = PushPaces(ask=0.05, rules=0.3, tries=())
+        notifier = PushNotifier(self.store, key, grant_of=grants.get, paces=paces, send=send)
+        notifier.tickets = AnswerTickets(clock=self.loop.time)
+        node.hub.push = notifier
 
     async def before_hub_closes(self, node: SimulatedNode) -> None:
         if isinstance(node.hub.push, PushNotifier):

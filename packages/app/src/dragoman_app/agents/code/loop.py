@@ -23,7 +23,6 @@ from pydantic_ai.tools import ToolDefinition
 
 from dragoman import StopTurn
 from dragoman_app.agents.code.compaction import Compaction
-from dragoman_app.agents.code.config import CoderConfig
 from dragoman_app.agents.code.cost import spend
 from dragoman_app.agents.code.history import ModelHistory, interrupted_result
 from dragoman_app.agents.code.model_request import ModelFailed, ModelRequests
@@ -49,19 +48,17 @@ class TurnLoop:
         self,
         turn: KitTurn[CoderConversation],
         model: ModelClient,
-        config: CoderConfig,
         *,
         system: str,
         tools: Sequence[CoderTool[Any]],
     ) -> None:
         self._turn = turn
         self._model = model
-        self._config = config
         self._system = system
         self._calling = ToolCallRunner(turn, tools)
         self._message_id = ""
-        self._asking = ModelRequests(model, config, hear=self._hear, tell=self._tell)
-        self._compacting = Compaction(turn, model, config)
+        self._asking = ModelRequests(model, hear=self._hear, tell=self._tell)
+        self._compacting = Compaction(turn, model)
 
     @property
     def _history(self) -> ModelHistory:
@@ -136,7 +133,7 @@ class TurnLoop:
                     raise error.fault.answer() from None
                 await self._compacting.run(prompt)
             else:
-                await spend(self._turn, response, self._model, self._config)
+                await spend(self._turn, response, self._model)
                 return response
         raise AssertionError("the second attempt returns or raises")
 

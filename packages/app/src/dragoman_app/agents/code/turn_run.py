@@ -37,7 +37,7 @@ async def run_prompt(turn: KitTurn[CoderConversation], config: CoderConfig, mode
     system = await system_prompt(turn, config)
     tools = [*OWN_TOOLS, *await mounted_tools(turn.session)]
     answering = await turn.session.conversation.model.open(endpoint, config)
-    await TurnLoop(turn, answering, config, system=system, tools=tools).run()
+    await TurnLoop(turn, answering, system=system, tools=tools).run()
 
 
 async def run_compaction(turn: KitTurn[CoderConversation], config: CoderConfig, model: str | None) -> None:
@@ -46,7 +46,7 @@ async def run_compaction(turn: KitTurn[CoderConversation], config: CoderConfig, 
         await turn.say("There is nothing to compact.")
         return
     answering = await turn.session.conversation.model.open(reach(config, model), config)
-    await Compaction(turn, answering, config).run(None)
+    await Compaction(turn, answering).run(None)
 
 
 async def system_prompt(turn: KitTurn[Any], config: CoderConfig) -> str:

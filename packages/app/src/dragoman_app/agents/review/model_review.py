@@ -9,23 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from dragoman import KitTurn
 from dragoman.schema import v1
-from dragoman_app.agents.code.config import CoderConfig, ModelEndpoint
+from dragoman_app.agents.code.config import ModelEndpoint
 from dragoman_app.agents.code.model_request import ModelFailed
 from dragoman_app.agents.code.models import ModelClient
 from dragoman_app.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
 from dragoman_app.agents.review.budget import LOOK as LOOK_SHARE
-from dragoman_app.agents.review.budget import BudgetExhausted, BudgetMeter, ReviewBudget
+from dragoman_app.agents.review.budget import BudgetExhausted, BudgetMeter
 from dragoman_app.agents.review.change_tools import ChangeTools
 from dragoman_app.agents.review.conversation import ReviewConversation
 from dragoman_app.agents.review.markdown import count_of
-from dragoman_app.agents.review.model_dialogue import ModelDialogue, ModelRefused
+from dragoman_app.agents.review.model_dialogue import ModelDialogue, ModelRefused, ModelTask
 from dragoman_app.agents.review.model_findings import ModelFindings, key_of, merge
 from dragoman_app.agents.review.model_prompts import LOOK, REFUTE, look_prompt, refute_prompt
 from dragoman_app.agents.review.model_proof import ModelProver, with_note
@@ -64,16 +64,16 @@ class ModelReview:
         settings: ReviewSettings,
         *,
         endpoint: ModelEndpoint,
-        config: CoderConfig,
-        budget: ReviewBudget,
         changes: GitChanges | None = None,
     ) -> None:
         self._turn = turn
         self._texts = texts
         self._known_findings = known_findings
         self._endpoint = endpoint
-        self._config = config
-        self._meter = BudgetMeter(budget)
+        conversation = turn.session.conversation
+        assert conversation.model is not None  # or there would be no endpoint
+        self._config = conversation.model
+        self._meter = BudgetMeter(conversation.budget)
         tests = _tests_of(turn, self._meter)
         why_not = "the project has none that are known" if _may_test(turn) else "the session says never"
         self._prover = ModelProver(turn, texts, tests, why_not=why_not)
@@ -110,7 +110,7 @@ class ModelReview:
         )
         tools = [*self._tools, self._model_findings.tool()]
         async with ModelClient(self._endpoint, self._config) as model:
-            dialogue = self._dialogue(model, LOOK, tools, share=LOOK_SHARE)
+            dialogue = self._dialogue(model, ModelTask(LOOK, tools, LOOK_SHARE))
             await self._finish(dialogue, prompt)
         await self._hear("thought", "", is_over=True)
         if self._has_spoken:
@@ -167,7 +167,7 @@ class ModelReview:
             masked_text = (await self._texts.load_reviewed(finding.path)).masked_text
             prompt = refute_prompt(finding, masked_text, self._verified_findings)
             try:
-                await self._dialogue(model, REFUTE, tools, is_heard=False).run(
+                await self._dialogue(model, ModelTask(REFUTE, tools), is_heard=False).run(
                     prompt, is_over=lambda: verdict.verdict is not None, most=REQUESTS
                 )
                 await self._hear("thought", "", is_over=True)
@@ -203,25 +203,14 @@ class ModelReview:
         self._verified_findings.append(with_note(finding, words))
         return words
 
-    def _dialogue(
-        self,
-        model: ModelClient,
-        system: str,
-        tools: Sequence[CoderTool[Any]],
-        *,
-        share: float = 1.0,
-        is_heard: bool = True,
-    ) -> ModelDialogue:
+    def _dialogue(self, model: ModelClient, task: ModelTask, *, is_heard: bool = True) -> ModelDialogue:
         return ModelDialogue(
             self._turn,
             model,
-            self._config,
             self._meter,
-            system=system,
-            tools=tools,
+            task=task,
             hear=self._hear if is_heard else self._hear_thoughts,
             mask=self._texts.mask,
-            share=share,
         )
 
     async def _hear(self, kind: Literal["text", "thought"], text: str, *, is_over: bool = False) -> None:

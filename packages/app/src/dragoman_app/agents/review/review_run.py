@@ -187,8 +187,7 @@ class ReviewRun:
 
     async def _start_model(self) -> ModelSetup | None:
         """What makes the model's review when the rules are done; None if the model cannot be asked."""
-        conversation = self._turn.session.conversation
-        config = conversation.model
+        config = self._turn.session.conversation.model
         assert config is not None
         endpoint = reach_model(config)
         if isinstance(endpoint, str):
@@ -204,8 +203,6 @@ class ReviewRun:
             known_findings,
             self._settings,
             endpoint=endpoint,
-            config=config,
-            budget=conversation.budget,
             changes=self._targets.changes,
         )
 

@@ -22,7 +22,7 @@ from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.files import authorization
 from dragoman_app.apps.log_lines import log_only_to
 from dragoman_app.apps.run.plan import check_policy, rules_of
-from dragoman_app.apps.target import remote_folder
+from dragoman_app.apps.target import Overrides, remote_folder
 from dragoman_app.tui.app import ChatApp, theme_names
 from dragoman_app.tui.drawing.pictures import prepare_pictures
 from dragoman_app.tui.ports import ChatBackend, ChatRequest
@@ -61,11 +61,8 @@ def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | N
         backend = LocalBackend(
             cwd,
             rules,
-            variables=args.env,
+            Overrides(args.env, args.dialect, args.place, args.map),
             record=not args.no_history,
-            dialect=args.dialect,
-            place=args.place,
-            maps=args.map,
         )
     check_policy(rules, [] if args.hub or args.place else [cwd])
     session = "last" if args.continue_ else args.resume

@@ -21,7 +21,7 @@ from dragoman_app.apps.chat.hub_board import open_hub_board
 from dragoman_app.apps.chat.hub_chat import HubChat, call_hub
 from dragoman_app.apps.chat.hub_route import HubRoute
 from dragoman_app.apps.chat.local_backend import LocalBackend
-from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
+from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat
 from dragoman_app.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionBoard, SessionRow
 from dragoman_local.workspace.settings import LocalRules
 
@@ -69,8 +69,8 @@ class HubBackend(LocalBackend):
             name=request.agent or "hub", target=route.dial, is_nameless=not request.agent, place="nowhere"
         )
         try:
-            async with open_chat(source, request, person, listener, rules=self._rules, kind=HubChat) as chat:
-                assert isinstance(chat, HubChat)
+            chat = HubChat(source, request, person, listener, self._rules)
+            async with chat.opened():
                 chat.travel(route)
                 self._chat = chat
                 yield chat

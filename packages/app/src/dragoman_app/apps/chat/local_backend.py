@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
 from dragoman.errors import JournalError, LocalMistake
 from dragoman_app.apps.chat.local_board import open_local_board
-from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
+from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat
 from dragoman_app.apps.chat.stored_history import StoredHistory
 from dragoman_app.apps.recorded_sessions import display_time, note_handover, read_brief
 from dragoman_app.apps.running_marks import INTERRUPTED, RunningMark
-from dragoman_app.apps.target import ChosenAgent, confine, display_command, with_environment
+from dragoman_app.apps.target import (
+    AS_CONFIGURED,
+    ChosenAgent,
+    Overrides,
+    confine,
+    display_command,
+    with_environment,
+)
 from dragoman_app.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionBoard, SessionRow
 from dragoman_local.journal import Journal, StreamInfo, open_journal
 from dragoman_local.journal.history import HistoryRecorder, history_path, new_stream
@@ -37,19 +44,13 @@ class LocalBackend:
         self,
         cwd: str,
         rules: LocalRules,
+        wishes: Overrides = AS_CONFIGURED,
         *,
-        variables: Iterable[str] = (),
         record: bool = True,
-        dialect: str | None = None,
-        place: str | None = None,
-        maps: Sequence[str] = (),
     ) -> None:
-        """`dialect` and `place` win over what the configuration says of an agent."""
         self.cwd = cwd
-        self._dialect = dialect
-        self._place, self._maps = place, tuple(maps)
         self._rules = rules
-        self._variables = list(variables)
+        self._wishes = wishes
         self._record = record
         self._names: dict[str, str] = {}  # how the history calls an agent, and how it was asked for here
 
@@ -95,9 +96,9 @@ class LocalBackend:
                 tap=None if recorder is None else recorder.tap(stream),
                 on_stderr=None if recorder is None else partial(_record_stderr, recorder, stream),
             )
-            chat = await stack.enter_async_context(
-                open_chat(source, request, person, listener, rules=self._rules, past=past)
-            )
+            chat = LocalChat(source, request, person, listener, self._rules)
+            chat.past = past
+            await stack.enter_async_context(chat.opened())
             if journal is not None and request.source is not None:
                 await self._brief(journal, recorder, chat, request, stream)
             name = self._remember(target, chat, request)
@@ -202,12 +203,13 @@ class LocalBackend:
 
     async def _target(self, text: str) -> ChosenAgent:
         name = self._names.get(text, text)
-        if self._place:
-            access = AgentAccess(agent=find_agent_in(self._place, name, maps=self._maps))
+        wishes = self._wishes
+        if wishes.place:
+            access = AgentAccess(agent=find_agent_in(wishes.place, name, maps=wishes.maps))
         else:
             access = await reach_agent(name)
-        agent, env = with_environment(access, self._variables)
-        return ChosenAgent(agent, env, dialect=self._dialect or agent.dialect)
+        agent, env = with_environment(access, wishes.variables)
+        return ChosenAgent(agent, env, dialect=wishes.dialect or agent.dialect)
 
     def _remember(self, target: ChosenAgent, chat: LocalChat, request: ChatRequest) -> str:
         """How the history calls it. A command line may hold a secret, and its first word says little."""

@@ -1,7 +1,7 @@
 """One conversation: a supervised agent, its session, its files and terminals.
 
-`open_chat` is an `async with`: leaving it leaves no process, no task, no temporary file. What the agent asks
-for goes through the policy and, where that says so, to the person.
+`LocalChat.opened` is an `async with`: leaving it leaves no process, no task, no temporary file. What the
+agent asks for goes through the policy and, where that says so, to the person.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class ChatAgent:
 
 
 class LocalChat:
-    """A `ChatSession`, made by `open_chat`."""
+    """A `ChatSession`, from when it is `opened`."""
 
     def __init__(
         self,
@@ -93,6 +93,7 @@ class LocalChat:
         listener: ChatListener,
         rules: LocalRules,
     ) -> None:
+        self._source, self._rules = source, rules
         self.agent = source.name
         self.cwd = request.cwd
         self.sandbox = source.sandbox
@@ -354,38 +355,27 @@ class LocalChat:
             await self._look.memory.aclose()
         await self._risk_notes.aclose()
 
-
-@asynccontextmanager
-async def open_chat(
-    source: ChatAgent,
-    request: ChatRequest,
-    person: ChatUser,
-    listener: ChatListener,
-    *,
-    rules: LocalRules,
-    past: StoredHistory | None = None,
-    kind: type[LocalChat] | None = None,
-) -> AsyncIterator[LocalChat]:
-    """The conversation, open. Raises `DragomanError` if it cannot be."""
-    async with AsyncExitStack() as stack:
-        chat = (kind or LocalChat)(source, request, person, listener, rules)
-        chat.past = past
-        stack.push_async_callback(chat.aclose)
-        await stack.enter_async_context(chat.local.workspace)
-        supervisor = supervised(
-            source.target,
-            client=chat.client,
-            cwd=request.cwd if chat.is_local else None,
-            env=source.env,
-            tap=source.tap,
-            on_event=chat.on_chat_event,
-            on_stderr=chat.hear_stderr,
-            dialect=source.dialect,
-            policy=rules.policy or "",
-            launcher=source.launcher,
-        )
-        agent = await stack.enter_async_context(supervisor)
-        if source.is_nameless and agent.info is not None:
-            chat.agent = agent.info.title or agent.info.name
-        await chat.open(agent, request.session)
-        yield chat
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[LocalChat]:
+        """The conversation, open. Raises `DragomanError` if it cannot be."""
+        source = self._source
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self.aclose)
+            await stack.enter_async_context(self.local.workspace)
+            supervisor = supervised(
+                source.target,
+                client=self.client,
+                cwd=self.cwd if self.is_local else None,
+                env=source.env,
+                tap=source.tap,
+                on_event=self.on_chat_event,
+                on_stderr=self.hear_stderr,
+                dialect=source.dialect,
+                policy=self._rules.policy or "",
+                launcher=source.launcher,
+            )
+            agent = await stack.enter_async_context(supervisor)
+            if source.is_nameless and agent.info is not None:
+                self.agent = agent.info.title or agent.info.name
+            await self.open(agent, self._request.session)
+            yield self

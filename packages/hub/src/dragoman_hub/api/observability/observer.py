@@ -41,7 +41,7 @@ from dragoman_hub.api.observability.hub_snapshot import HubSnapshot
 from dragoman_hub.api.observability.measured_journal import MeasuredJournal
 from dragoman_hub.api.observability.processes import Root, TreeUse, trees_use
 from dragoman_hub.api.observability.spans import NoSpans, TurnSpans
-from dragoman_hub.api.observability.status import Status, StatusSource, status_of
+from dragoman_hub.api.observability.status import Measured, Status, StatusSource, status_of
 from dragoman_hub.api.observability.usage import AgentUsage, Tokens, UsageTotals, usage_of
 from dragoman_hub.clients.client import ClientHub
 from dragoman_hub.session.frames import all_begin
@@ -274,14 +274,9 @@ class Observer:
     async def status(self, hub: StatusSource) -> Status:
         """How the hub stands; looks at its processes, at most once a second."""
         uses = await self._look(hub)
-        return status_of(
-            hub,
-            pid=os.getpid(),
-            uses=uses,
-            spending=self.spending,
-            appends=self.meters.appends,
-            entries=int(self.meters.entries.value),
-        )
+        entries = int(self.meters.entries.value)
+        measured = Measured(uses, self.spending, self.meters.appends, entries)
+        return status_of(hub, measured, pid=os.getpid())
 
     async def metrics(self, hub: StatusSource) -> bytes:
         return self.meters.text(await self.status(hub))
