@@ -20,8 +20,7 @@ from dragoman.text.cells import fit
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.cli import main
 from dragoman_app.cli.hub_client import HubNotAnswered, find_hub, socket_address
-from dragoman_app.cli.hub_status import _watch, ask_hub
-from dragoman_app.cli.hub_status_text import show, show_agents
+from dragoman_app.cli.hub_status import _watch, ask_hub, show, show_agents
 from dragoman_app.cli.parser import make_parser
 from dragoman_hub.api.observability.processes import TreeUse
 from dragoman_hub.api.observability.status import (

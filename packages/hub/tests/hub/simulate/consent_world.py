@@ -31,10 +31,9 @@ from dragoman_hub.push.subscriptions import PushSubscription, SubscriptionStore
 from dragoman_local.workspace import lent_terminals
 from dragoman_local.workspace.commands import PlannedCommand
 from dragoman_local.workspace.files import FileDraft, SessionFiles
-from dragoman_local.workspace.output_buffer import OutputBuffer
 from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog
 from dragoman_local.workspace.roots import Roots
-from dragoman_local.workspace.terminal import ProcessExit
+from dragoman_local.workspace.terminal import OutputBuffer, ProcessExit
 from dragoman_local.workspace.write_conflicts import WriteResult
 from dragoman_review.assessor import Assessor
 from dragoman_review.risks import Proposal, RiskJudgement, at_once, join_risks

@@ -26,8 +26,7 @@ from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from dragoman.transport.tapped_transport import Tap
 from dragoman.version import VERSION
 from dragoman_app.apps.chat.changes import TurnSnapshot
-from dragoman_app.apps.chat.file_text import read_file_text
-from dragoman_app.apps.chat.files import FileFinder
+from dragoman_app.apps.chat.files import FileFinder, read_file_text
 from dragoman_app.apps.chat.rewinds import LocalRewinds
 from dragoman_app.apps.chat.risk_notes import RiskNotes
 from dragoman_app.apps.chat.rules import at_screen, make_audit_log

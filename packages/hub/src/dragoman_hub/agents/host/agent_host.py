@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -29,7 +30,6 @@ from dragoman_hub.agents.host.deliveries import Deliveries
 from dragoman_hub.agents.host.frames import KeptFrames
 from dragoman_hub.agents.host.host_order import HostOrder
 from dragoman_hub.agents.host.hub_connection import HubConnection, Pieces
-from dragoman_hub.agents.host.last_lines import LastLines
 
 STRANGERS = 8
 """Connections that may be open without having proven themselves."""
@@ -301,3 +301,50 @@ class AgentHost:
             hub.is_paused = False
             self._balance()
             self.leave()
+
+
+# The last lines of an agent's standard error that no hub has read: whole lines, limited in size.
+
+KEPT = 64 * 1024
+"""Bytes of lines that wait for a hub: enough for a long traceback. Also the longest line."""
+
+LINE = 64
+"""What a line is charged beside its bytes."""
+
+
+class LastLines:
+    """`feed` chunks of a stream in, `take` lines out."""
+
+    __slots__ = ("_charge", "_lines", "_part")
+
+    def __init__(self) -> None:
+        self._lines: deque[bytes] = deque()
+        self._charge = 0
+        self._part = b""  # the line that has not ended yet
+
+    def feed(self, chunk: bytes) -> None:
+        *lines, self._part = (self._part + chunk).split(b"\n")
+        for line in lines:
+            self._add(line.removesuffix(b"\r"))
+        while len(self._part) > KEPT:
+            self._add(self._part[:KEPT])
+            self._part = self._part[KEPT:]
+
+    def finish(self) -> None:
+        """There is no more: a last line without its newline is still a line."""
+        if self._part:
+            self._add(self._part)
+            self._part = b""
+
+    def take(self) -> bytes | None:
+        if not self._lines:
+            return None
+        line = self._lines.popleft()
+        self._charge -= len(line) + LINE
+        return line
+
+    def _add(self, line: bytes) -> None:
+        self._lines.append(line)
+        self._charge += len(line) + LINE
+        while self._charge > KEPT + LINE:
+            self.take()
