@@ -9,8 +9,8 @@ import pytest
 
 from dragoman.errors import JournalError, KeyTaken
 from dragoman_hub.nats import bucket_follower, store
-from dragoman_local.contracts.shared_state import BusRecorder
 from dragoman_local.journal.shared_state import RegisterValue
+from tests.journal.shared_state_checks import BusRecorder
 from tests.nats.lossy import lossy
 from tests.nats.places import fresh, opened
 from tests.nats_servers import Servers

@@ -11,16 +11,16 @@ import contextlib
 import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec.structs import replace
 
 from dragoman import KitTurn
 from dragoman.schema import v1
+from dragoman_app.agents.code.config import BadConfig, CoderConfig, ModelEndpoint, endpoint
 from dragoman_app.agents.code.permission import ToolProblem
 from dragoman_app.agents.review.analysis import Analysis
 from dragoman_app.agents.review.conversation import LastReview, ReviewConversation
-from dragoman_app.agents.review.explanations import ModelUse, explain, model_use, reach_model
 from dragoman_app.agents.review.fixes import run_fixes
 from dragoman_app.agents.review.intent import FixIntent, ReviewIntent
 from dragoman_app.agents.review.markdown import code_view, count_of, finding_paragraph, summary
@@ -253,3 +253,43 @@ def _nothing(intent: ReviewIntent, notes: Sequence[str]) -> str:
 
 def _note_text(note: ReviewNote) -> str:
     return note.text if note.path is None else f"{note.path}: {note.text}"
+
+
+# Findings explained by a model, where one is configured: it is asked, and shown as a tool call.
+
+ModelUse = Literal["review", "explain", "none"]
+
+
+def model_use(turn: KitTurn[ReviewConversation]) -> ModelUse:
+    """What the model does in this session; nothing if there is none."""
+    if turn.session.conversation.model is None:
+        return "none"
+    setting = turn.session["model_use"]
+    return "review" if setting == "review" else "explain" if setting == "explain" else "none"
+
+
+async def explain(turn: KitTurn[ReviewConversation], findings: Sequence[Finding], texts: ReviewTexts) -> None:
+    """Have findings explained; a model that does not is told of, and nothing else happens."""
+    config = turn.session.conversation.model
+    assert config is not None
+    endpoint = reach_model(config)
+    name = config.model if isinstance(endpoint, str) else endpoint.model
+    async with turn.tool(f"Ask {name} about {count_of(len(findings), 'finding')}", kind="think") as call:
+        if isinstance(endpoint, str):
+            why: str | None = endpoint
+        else:
+            # It takes a second to import what talks to models.
+            module: Any = await asyncio.to_thread(importlib.import_module, "dragoman_app.agents.review.prose")
+            masked_texts = await texts.mask_all(finding.path for finding in findings)
+            why = await module.ModelExplanation(turn, endpoint, config).explain(findings, masked_texts)
+        if why is not None:
+            await call.fail(why)
+            await turn.say(f"{name} did not explain the findings. {why} They are complete without it.\n")
+
+
+def reach_model(config: CoderConfig) -> ModelEndpoint | str:
+    """How the model is reached, or why it is not."""
+    try:
+        return endpoint(config, config.model or "")
+    except BadConfig as error:
+        return f"{error}."

@@ -17,9 +17,9 @@ from dragoman.errors import CallFailed, DragomanError, LocalMistake
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.supervision.events import SupervisionEvent
+from dragoman_app.apps.chat.changes import HubRewinds
 from dragoman_app.apps.chat.hub_route import HubRoute, MissedUpdates
 from dragoman_app.apps.chat.local_chat import LocalChat
-from dragoman_app.apps.chat.rewinds import HubRewinds
 from dragoman_app.tui.ports import ChangeReview, ChatRewinds, FileText, ReviewedFile, UpdatesBehind
 
 MOST_FILES = 8

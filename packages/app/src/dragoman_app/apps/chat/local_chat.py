@@ -25,12 +25,10 @@ from dragoman.sdk.supervision.session import SupervisedSession
 from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from dragoman.transport.tapped_transport import Tap
 from dragoman.version import VERSION
-from dragoman_app.apps.chat.changes import TurnSnapshot
+from dragoman_app.apps.chat.changes import LocalRewinds, TurnSnapshot
 from dragoman_app.apps.chat.files import FileFinder, read_file_text
-from dragoman_app.apps.chat.rewinds import LocalRewinds
 from dragoman_app.apps.chat.risk_notes import RiskNotes
 from dragoman_app.apps.chat.rules import at_screen, make_audit_log
-from dragoman_app.apps.chat.shell import TerminalOutput, UserCommand, start
 from dragoman_app.apps.chat.stored_history import StoredHistory
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.attach import blocks_of, read_attachments
@@ -48,10 +46,12 @@ from dragoman_app.tui.ports import (
 )
 from dragoman_local.journal.brief import ConversationBrief
 from dragoman_local.sandbox.boundary import SAYS
+from dragoman_local.workspace.commands import SHELL, PlannedCommand
 from dragoman_local.workspace.local_client import LocalClient
 from dragoman_local.workspace.policy.permission_service import LocalDesk
 from dragoman_local.workspace.rewind import RewindDone
 from dragoman_local.workspace.settings import LocalRules, Place
+from dragoman_local.workspace.terminal import TerminalProcess
 
 MOST_TERMINALS = 64
 """Terminals whose output is still shown after the agent released them."""
@@ -378,3 +378,52 @@ class LocalChat:
                 self.agent = agent.info.title or agent.info.name
             await self.open(agent, self._request.session)
             yield self
+
+
+# A line of shell that the person runs: theirs, with their environment, beside the conversation.
+#
+# Its tree is owned: whatever it starts ends when the conversation does.
+
+OUTPUT = 1024 * 1024
+
+
+class TerminalOutput:
+    """An `Output`: what a command has written, and how it ended."""
+
+    def __init__(self, terminal: TerminalProcess) -> None:
+        self.terminal = terminal
+
+    @property
+    def text(self) -> str:
+        return self.terminal.tail.text
+
+    @property
+    def exit_text(self) -> str | None:
+        process_exit = self.terminal.exit
+        if process_exit is None:
+            return None
+        return process_exit.signal or str(0 if process_exit.code is None else process_exit.code)
+
+
+class UserCommand(TerminalOutput):
+    """A `Shell`."""
+
+    async def wait(self) -> None:
+        await self.terminal.wait()
+
+    async def kill(self) -> None:
+        await self.terminal.kill()
+
+
+def start(line: str, cwd: str) -> UserCommand:
+    """Raises `LocalMistake` if nothing could be started. Needs a running loop."""
+    if not line:
+        raise LocalMistake("write the shell command after the exclamation mark")
+    shell = os.environ.get("SHELL") or SHELL
+    command = PlannedCommand(words=(shell, "-c", line), program=shell, shell_line=line, cwd=cwd)
+    try:
+        return UserCommand(
+            TerminalProcess(command, cwd=cwd, env=dict(os.environ), output_bytes=OUTPUT, grace=1.0)
+        )
+    except ErrorAnswer as error:
+        raise LocalMistake(error.message) from error

@@ -28,11 +28,10 @@ from dragoman_app.apps.run.outcome import RunOutcome, outcome_of_error
 from dragoman_app.apps.run.output import STDOUT, OutputClosed, OutputFailed, OutputWriter
 from dragoman_app.apps.run.plan import RunPlan
 from dragoman_app.apps.run.progress import ProgressLine, shown_progress
-from dragoman_app.apps.run.reporter import RunListener, RunReporter
+from dragoman_app.apps.run.reporter import EventView, JsonView, QuietView, RunListener, RunReporter
 from dragoman_app.apps.run.steering import LineSteering
 from dragoman_app.apps.run.stop import RunStop
 from dragoman_app.apps.run.texts import TextView
-from dragoman_app.apps.run.views import EventView, JsonView, QuietView
 from dragoman_app.apps.terminals import Paint, is_terminal, shows_colours
 
 if TYPE_CHECKING:  # few runs have a successor

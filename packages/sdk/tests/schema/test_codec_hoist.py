@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.schema import Unknown, UnknownFields, v1
-from dragoman.schema.hoist import hoist
+from dragoman.schema.codec import hoist
 
 
 def test_a_known_field_wins_over_an_unknown_one_of_the_same_name() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman_app.agents.review.fix_check import fix_problem
-from dragoman_app.agents.review.model_findings import quoted_lines, smallest_edit
+from dragoman_app.agents.review.model_findings import fix_problem, quoted_lines, smallest_edit
 from dragoman_review import ReviewSettings, apply_edits
 
 

@@ -1,4 +1,4 @@
-from dragoman_app.tui.text.diff import count_changes, diff_lines, patch_lines
+from dragoman_app.tui.text.lines import count_changes, diff_lines, patch_lines
 
 
 def test_a_change_has_signs_and_counts() -> None:

@@ -1,4 +1,4 @@
-"""Contract checks for registers and buses: for ours, and for those that you write.
+"""Contract checks for registers and buses: whatever makes them.
 
 Give `check_shared` a function that makes one node of what is shared, as an `async with`: all nodes that it
 makes within one promise share what they hold. Every promise of `journal.shared_state` is tried, and

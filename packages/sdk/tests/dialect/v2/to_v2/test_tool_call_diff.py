@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.dialect.v2.to_v2 import diff as module
-from dragoman.dialect.v2.to_v2.diff import diff, git_patch, quote
+from dragoman.dialect.v2.to_v2 import tool_call as module
+from dragoman.dialect.v2.to_v2.tool_call import diff, git_patch, quote
 from dragoman.schema.v2 import ToolCallContent
 from tests.dialect.v2.to_v2.judge import is_v2, make_writer
 from tests.every import every
