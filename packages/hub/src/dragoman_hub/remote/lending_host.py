@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.contract import Sink, TransportLimits
+from dragoman.transport.contract import Sink
 from dragoman.transport.owned_tree import OwnedTree
+from dragoman.transport.passing_transport import PassingTransport
 from dragoman.transport.process import ChildTransport
 from dragoman_hub.agents.host import place
 from dragoman_hub.agents.host.host_order import HostOrder
@@ -85,13 +86,14 @@ if __name__ == "__main__":
 # runs already, so that the two start at the same time.
 
 
-class LentAgent:
+class LentAgent(PassingTransport):
     """The transport to a remote agent, and the sink of the agent's frames. Call `start` before the first
     write.
     """
 
     def __init__(self, child: ChildTransport, *, sandbox: SandboxChoice = "auto") -> None:
         """`sandbox` is the wall around what is lent to it."""
+        super().__init__(child)
         self._child = child
         self._sandbox = sandbox
         self._lender: RemoteLender
@@ -102,10 +104,6 @@ class LentAgent:
     def tree(self) -> OwnedTree:
         """The processes of the agent."""
         return self._child.tree
-
-    @property
-    def limits(self) -> TransportLimits:
-        return self._child.limits
 
     def start(self, sink: Sink) -> None:
         from dragoman_hub.remote.lender import RemoteLender
@@ -122,19 +120,6 @@ class LentAgent:
     def write(self, block: bytes | bytearray | memoryview) -> None:
         if lines := self._lender.from_client(bytes(block)):
             self._child.write(lines)
-
-    @property
-    def pending(self) -> int:
-        return self._child.pending
-
-    async def drain(self) -> None:
-        await self._child.drain()
-
-    def pause(self) -> None:
-        self._child.pause()
-
-    def resume(self) -> None:
-        self._child.resume()
 
     async def aclose(self) -> None:
         """End the agent, and then every command that was lent to it."""

@@ -9,14 +9,15 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 
 from dragoman_app.tui.drawing import pictures
-from dragoman_app.tui.drawing.inline_images import (
+from dragoman_app.tui.drawing.pictures import (
     PART,
     InlinePicture,
     InlineTerminal,
     encode_inline_image,
     find_inline_terminal,
+    native_picture,
+    prepare_pictures,
 )
-from dragoman_app.tui.drawing.pictures import native_picture, prepare_pictures
 from tests.tui.drawing.test_pictures import png
 
 
