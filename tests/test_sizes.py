@@ -60,6 +60,7 @@ SMALL_REASONS: dict[str, str] = {
     "dragoman/schema/surrogates.py": "loaded only for a text that cannot be read without it",
     "dragoman/text/diff.py": "one of the room's tools; the others are larger",
     "dragoman_hub/agents/host/__main__.py": "`python -m dragoman_hub.agents.host` needs it",
+    "dragoman_hub/agents/host/host_reply.py": "both ends of a pipe read it, and neither loads the other",
     "dragoman_review/source.py": "whoever reads files loads it, and nothing that judges them",
     "dragoman_review/worker_messages.py": "both ends of a pipe read it, and neither loads the other",
     "dragoman/system/git_files.py": "one list for two rooms; who starts git for more does not need it",

@@ -25,8 +25,7 @@ from dragoman.system.replacement import replace_file
 from dragoman.transport.http_client import open_http
 from dragoman.transport.websocket import open_websocket
 from dragoman_hub.agents.channel import AgentChannel, DirectChannel, LeaseTerm
-from dragoman_hub.agents.host.agent_host import TOO_LATE
-from dragoman_hub.agents.host.host_order import HostOrder
+from dragoman_hub.agents.host.agent_host import TOO_LATE, HostOrder
 from dragoman_hub.agents.host.hosted_agents import find_hosted, host_agent
 from dragoman_hub.agents.host.lease import moment
 from dragoman_hub.agents.pool import AgentSpec

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from dragoman_hub.agents.host.host_order import READY, READY_WITHIN, reason_of
+from dragoman_hub.agents.host.host_reply import READY, READY_WITHIN, reason_of
 
 CHUNK = 64 * 1024
 

@@ -24,7 +24,7 @@ from dragoman.transport.owned_tree import OwnedTree
 from dragoman.transport.passing_transport import PassingTransport
 from dragoman.transport.process import ChildTransport
 from dragoman_hub.agents.host import place
-from dragoman_hub.agents.host.host_order import HostOrder
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.host_process import main, run_host
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.errors import AgentFailed
 from dragoman_hub.agents.channel import AgentChannel, LeaseTerm
-from dragoman_hub.agents.host.host_order import HostOrder
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.hosted_agents import find_hosted, host_agent
 from dragoman_hub.agents.host.lease import moment, now
 from dragoman_hub.agents.pool import AgentPool, AgentSpec

@@ -15,20 +15,21 @@ import asyncio
 import os
 import secrets
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
+from msgspec import Struct
 
 from dragoman.errors import PeerDied, SpawnFailed
-from dragoman.transport.contract import DEFAULT_LIMITS, Transport, TransportLimits
+from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, Transport, TransportLimits
 from dragoman.transport.owned_tree import OwnedTree
 from dragoman.transport.process import ChildTransport, obituary, spawn
 from dragoman_hub.agents.host import lease, place, records
 from dragoman_hub.agents.host.agent_lease import AgentLease
 from dragoman_hub.agents.host.deliveries import Deliveries
 from dragoman_hub.agents.host.frames import KeptFrames
-from dragoman_hub.agents.host.host_order import HostOrder
 from dragoman_hub.agents.host.hub_connection import HubConnection, Pieces
 
 STRANGERS = 8
@@ -47,6 +48,27 @@ ATTACHED = 8 * 1024 * 1024
 
 LIMITS = TransportLimits(high=DEFAULT_LIMITS.high, low=0)
 """Of the agent's pipes: `Deliveries` gives it one write at a time and waits until all of it is through."""
+
+
+class HostOrder(Struct, frozen=True, kw_only=True):
+    """What an agent host has to run, the path of its socket, and its time limits."""
+
+    command: Sequence[str]
+    socket: Path
+    cwd: str | None = None
+    env: Mapping[str, str] | None = None
+    """The agent's whole environment; None hands on that of the host."""
+    linger: float = 60.0
+    buffer: int = 64 << 20
+    batch: int = READ_SIZE
+    """Bytes of frames that go as one record, about: a record that is cut goes again as a whole."""
+    lease: float | None = None
+    """When the first lease ends, on the clock of `lease.now`; None for an agent that may act without one."""
+
+    lease_linger: float = 20.0
+    """Seconds that it stands still without a lease before it is ended."""
+    sandbox: str = "auto"
+    """The wall that the host itself builds, and not whoever started it: on another machine."""
 
 
 class HostedTransport(Transport, Protocol):

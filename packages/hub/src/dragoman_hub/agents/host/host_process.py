@@ -24,8 +24,8 @@ import msgspec
 from dragoman.errors import DragomanError
 from dragoman.transport.contract import READ_SIZE
 from dragoman.transport.process import ChildTransport
-from dragoman_hub.agents.host.agent_host import AgentHost, HostedTransport
-from dragoman_hub.agents.host.host_order import FAILED, READY, HostOrder
+from dragoman_hub.agents.host.agent_host import AgentHost, HostedTransport, HostOrder
+from dragoman_hub.agents.host.host_reply import FAILED, READY
 
 
 def order_of(words: Sequence[str]) -> HostOrder:

@@ -22,8 +22,8 @@ from msgspec.structs import replace
 
 from dragoman.errors import DeadlineExceeded, LinkClosed
 from dragoman_hub.agents.host import place
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.host_connection import GONE, HostedAgent, NumberedSink, OtherVersion
-from dragoman_hub.agents.host.host_order import HostOrder
 from dragoman_hub.agents.host.launcher import bury_the_dead, launch
 
 __all__ = ["HostedAgent", "NumberedSink", "find_hosted", "host_agent"]

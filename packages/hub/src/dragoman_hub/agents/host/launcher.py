@@ -19,7 +19,8 @@ from dragoman.errors import LinkClosed, SpawnFailed, SpawnTimeout
 from dragoman.transport.contract import DEFAULT_LIMITS
 from dragoman.transport.reader import open_reader
 from dragoman.transport.writer import open_writer
-from dragoman_hub.agents.host.host_order import READY, READY_WITHIN, HostOrder, reason_of
+from dragoman_hub.agents.host.agent_host import HostOrder
+from dragoman_hub.agents.host.host_reply import READY, READY_WITHIN, reason_of
 
 BURIED_WITHIN = 10.0
 """Seconds from an agent host's last word to its exit. Nothing is left to do for it then."""

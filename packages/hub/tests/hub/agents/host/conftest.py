@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman_hub.agents.host.host_order import HostOrder
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.hosted_agents import find_hosted, host_agent
 
 

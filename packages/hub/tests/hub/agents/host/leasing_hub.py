@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from dragoman_hub.agents.host.host_order import HostOrder
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.hosted_agents import host_agent
 from dragoman_hub.agents.host.lease import moment
 

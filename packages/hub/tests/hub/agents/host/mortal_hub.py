@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from dragoman_hub.agents.host.host_order import HostOrder
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.hosted_agents import HostedAgent, find_hosted, host_agent
 
 BATCH = 50

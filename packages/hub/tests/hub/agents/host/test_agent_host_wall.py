@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
-from dragoman_hub.agents.host.host_order import HostOrder
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.hosted_agents import host_agent
 from dragoman_hub.agents.host.launcher import bury_the_dead
 from dragoman_local.sandbox.wall import agent_launcher

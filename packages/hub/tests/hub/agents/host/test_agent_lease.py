@@ -13,8 +13,8 @@ import pytest
 from dragoman.errors import SpawnFailed
 from dragoman.testing.pace import deadline
 from dragoman.transport import tree
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.agent_lease import GOES_ON, LOST, STOPPED
-from dragoman_hub.agents.host.host_order import HostOrder
 from dragoman_hub.agents.host.hosted_agents import HostedAgent, find_hosted, host_agent
 from dragoman_hub.agents.host.lease import moment
 from tests.hub.agents.host.raw_hub import Journal, until_gone

@@ -12,9 +12,8 @@ import pytest
 
 from dragoman.errors import LinkClosed, LocalMistake, SpawnFailed
 from dragoman_hub.agents.host import place, records
-from dragoman_hub.agents.host.agent_host import ATTACHED
+from dragoman_hub.agents.host.agent_host import ATTACHED, HostOrder
 from dragoman_hub.agents.host.host_connection import HostedAgent
-from dragoman_hub.agents.host.host_order import HostOrder
 from dragoman_hub.agents.host.hosted_agents import find_hosted, host_agent
 from tests.house import children
 from tests.hub.agents.host.raw_hub import Journal, RawHub, attach, raw_hub, round_trips, until_gone
