@@ -17,7 +17,7 @@ from dragoman.testing import talking_to
 
 MODULES = (
     "dragoman_app.apps.run.execution",
-    "dragoman_app.apps.run.subagent_lines",
+    "dragoman_app.apps.run.texts",
     "dragoman_app.cli.options.apps",
     "dragoman_app.cli.options.gateway",
     "dragoman_app.cli.traced_run",

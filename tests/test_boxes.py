@@ -9,7 +9,7 @@ from tests.test_layers import imports_of
 DOORS = {
     "dragoman": "names of agents made from a kit are loaded when they are first used",
     "dragoman.__main__": "`python -m dragoman` is the command, if that is installed",
-    "dragoman.sdk.interpreter.edge_host": "loads what lends files when a peer first asks for one",
+    "dragoman.sdk.interpreter.dialect_transport": "loads what lends files when a peer first asks for one",
 }
 """Modules that load something of a box above theirs, and why; the wheel of the SDK holds `local`, too."""
 

@@ -25,8 +25,7 @@ from dragoman_app.apps.chat.local_backend import LocalBackend
 from dragoman_app.apps.run import plan, questions
 from dragoman_app.apps.run.lend import LentWorkspace
 from dragoman_app.apps.run.output import OutputWriter
-from dragoman_app.apps.run.reporter import RunReporter
-from dragoman_app.apps.run.views import QuietView
+from dragoman_app.apps.run.reporter import QuietView, RunReporter
 from dragoman_app.cli.parser import make_parser
 from dragoman_app.tui.ports import ChatRequest, FormAnswer, FormPrompt, PermissionQuestion
 from dragoman_hub.gate.admission import Grant

@@ -26,7 +26,7 @@ from dragoman.testing.models import scripted_model
 from dragoman.testing.pace import patience
 from dragoman.version import VERSION
 from dragoman_check.official_kit import ABSENT
-from dragoman_check.report.kit import KitVerdict, kit_verdicts
+from dragoman_check.report.text import KitVerdict, kit_verdicts
 from dragoman_check.verdict import Status
 from tests.forks import DRAGOMAN
 from tests.hub.outside.process import ROOT, running_hub

@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from dragoman.testing.pace import patience
 from dragoman.version import PACKAGES as OUR_PACKAGES
 from dragoman.version import VERSION
-from dragoman_hub.remote.archive import read_released
+from dragoman_hub.remote.bundle import read_released
 from release.inspection import WHEELS, inspect_wheel
 from release.pyz import describe_wheel, write_pyz
 from tests.boxes import PACKAGES, ROOT, WHEEL_BOXES, box_of, modules

@@ -23,6 +23,7 @@ from dragoman.dialect import DIALECTS
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.sdk.pool import PoolTask
 from dragoman_app.apps.chat.local_backend import LocalBackend
+from dragoman_app.apps.target import Overrides
 from dragoman_app.cli import main
 from dragoman_app.cli.check_agent import interpreted_command
 from dragoman_app.cli.parser import make_parser
@@ -83,7 +84,7 @@ async def with_blocking(command: list[str], dialect: str) -> str:
 
 async def with_chat(command: list[str], dialect: str) -> str:
     with TemporaryDirectory() as folder:
-        backend = LocalBackend(folder, LocalRules(), record=False, dialect=dialect)
+        backend = LocalBackend(folder, LocalRules(), Overrides(dialect=dialect), record=False)
         person = Quiet()
         wanted = ChatRequest(agent=shlex.join(command), cwd=folder)
         async with backend.open(wanted, person, person) as chat:

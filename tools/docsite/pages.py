@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from dragoman_review.rule_page import rules_markdown
+from dragoman_review.rule_links import rules_markdown
 
 ROOT_PAGES = {
     "ARCHITECTURE.md": "project/architecture.md",

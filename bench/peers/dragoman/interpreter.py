@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from dragoman.sdk.interpreter import InterpretedConversation
+from dragoman.sdk.interpreter import Interpretation, InterpretedConversation
 from dragoman.transport.process import spawn
 from dragoman.transport.stdio import Stdio, claim_stdio
 from peers.dragoman.relay import show
 
 
 async def main(stdio: Stdio, dialect: str, command: list[str]) -> None:
-    async with InterpretedConversation(
-        stdio.open(), spawn(command, on_stderr=show), client_dialect=dialect
-    ) as joined:
+    agent = spawn(command, on_stderr=show)
+    async with InterpretedConversation(stdio.open(), agent, Interpretation(dialect)) as joined:
         await joined.wait_ended()
 
 

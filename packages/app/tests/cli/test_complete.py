@@ -16,7 +16,7 @@ import pytest
 from dragoman.testing.pace import patience
 from dragoman_app.cli import main
 from dragoman_app.cli.complete import complete
-from dragoman_app.cli.config_schemas import SCHEMAS, write_schema
+from dragoman_app.cli.config import SCHEMAS, write_schema
 from dragoman_app.cli.hub_client import find_hub
 
 ROOT = Path(__file__).parents[4]

@@ -20,11 +20,11 @@ from dragoman.text.cells import fit
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.cli import main
 from dragoman_app.cli.hub_client import HubNotAnswered, find_hub, socket_address
-from dragoman_app.cli.hub_status import _watch, ask_hub
-from dragoman_app.cli.hub_status_text import show, show_agents
+from dragoman_app.cli.hub_status import _watch, ask_hub, show, show_agents
 from dragoman_app.cli.parser import make_parser
 from dragoman_hub.api.observability.processes import TreeUse
 from dragoman_hub.api.observability.status import (
+    Measured,
     SeenAgent,
     SeenConnection,
     SeenJournal,
@@ -62,9 +62,8 @@ def told(sessions: int = 2) -> dict[str, Any]:
         journal=SeenJournal(address="/data/hub.db", size=123_456_789),
     )
     use = TreeUse(processes=12, rss=1_234_567_890, cpu=123_456.7, descriptors=99)
-    status = status_of(
-        hub, pid=7, uses={"a-reviewer-with-a-long-name": use, "": use}, spending=spent, clock=lambda: 8_700.0
-    )
+    measured = Measured({"a-reviewer-with-a-long-name": use, "": use}, spent)
+    status = status_of(hub, measured, pid=7, clock=lambda: 8_700.0)
     result: dict[str, Any] = json.loads(msgspec.json.encode(status))
     return result
 

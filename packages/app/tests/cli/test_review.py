@@ -12,7 +12,7 @@ import pytest
 from dragoman_app.cli import main
 from dragoman_app.cli import review_run as review_command
 from dragoman_app.cli.review_files import read_files
-from dragoman_app.cli.review_fixes import mend
+from dragoman_app.cli.review_run import mend
 from dragoman_app.cli.review_sources import ReviewSources
 from dragoman_review import ReviewNote, ReviewSettings, review
 from tests.review.local_inspector import rules_in_this_process

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman_app.cli import main
 from dragoman_app.cli.recordings import read_entries
-from dragoman_check.trace.view.model import make_model
+from dragoman_check.trace.view.page import make_model
 from dragoman_local.journal import open_journal
 from tests.hub.engine.test_child_sessions import client_of
 from tests.hub.engine.test_child_sessions_renamed import work

@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from dragoman.errors import LocalMistake
 from dragoman.sdk.supervision.agent_start import Startable
 from dragoman.testing.pace import patience
-from dragoman_app.apps.chat.local_chat import ChatAgent, open_chat
+from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat
 from dragoman_app.tui.app import ChatApp
 from dragoman_app.tui.ports import (
     AgentChoice,
@@ -54,7 +54,7 @@ class StageBackend:
         self, wanted: ChatRequest, person: ChatUser, listener: ChatListener
     ) -> AbstractAsyncContextManager[ChatSession]:
         source = ChatAgent(name=wanted.agent, target=self._agents[wanted.agent])
-        return open_chat(source, wanted, person, listener, rules=LocalRules())
+        return LocalChat(source, wanted, person, listener, LocalRules()).opened()
 
     async def hand_over(self, request: ChatRequest, agent: str) -> ChatRequest:
         if agent not in self._agents:

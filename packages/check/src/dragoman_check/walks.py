@@ -7,7 +7,7 @@ they like.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import NamedTuple
@@ -19,7 +19,6 @@ from dragoman_check.conversation import Conversation
 from dragoman_check.manifest import Side
 from dragoman_check.recording import Frame
 from dragoman_check.replies import frames_from
-from dragoman_check.rule import Observation
 from dragoman_check.shapes import exchanges_by_answer, method_of
 
 FREE = frozenset({"_meta", "rawInput", "rawOutput", "data", "requestedSchema", "env", "headers", "values"})
@@ -51,13 +50,6 @@ class Member(NamedTuple):
     path: str
     name: str
     value: Json
-
-
-def observe_values(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iterator[Observation]:
-    """Yield an observation for each frame, with an empty text if it is right."""
-    for frame in frames:
-        text = why(frame)
-        yield Observation(not text, (frame.number,), text)
 
 
 def protocol_value(frame: Frame, conversation: Conversation) -> Json:

@@ -16,7 +16,7 @@ from dragoman_check.report import (
     peer_name,
     render,
 )
-from dragoman_check.report.evidence import shorten
+from dragoman_check.report.model import shorten
 from dragoman_check.report.text import as_text
 from dragoman_check.verdict import Verdict, Violation
 from tests.check.conversations import agent, client, make_recording

@@ -9,7 +9,7 @@ import pytest
 from dragoman_app.cli import main
 from dragoman_app.cli.recordings import write_recording
 from dragoman_check.official_kit import ABSENT, NEAREST, SHARED, requirements_of, suite
-from dragoman_check.report.kit import kit_verdicts
+from dragoman_check.report.text import kit_verdicts
 from tests.check.conversations import agent, client, make_recording
 from tests.check.rules.test_version2 import idle, turn
 

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.transport.memory import memory_pair
-from dragoman_check.trace.chaos.disturbance import UNKNOWN, disturb
 from dragoman_check.trace.chaos.faults import (
     PROFILES,
     ChaosFault,
@@ -24,7 +23,7 @@ from dragoman_check.trace.chaos.faults import (
     shrink,
     write_script,
 )
-from dragoman_check.trace.chaos.relay import Chaos
+from dragoman_check.trace.chaos.relay import UNKNOWN, Chaos, disturb
 from tests.forks import DRAGOMAN
 
 NOTE = b'{"jsonrpc":"2.0","method":"session/update","params":{}}\n'

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import JournalError
-from dragoman_hub.nats.catalog_cache import CatalogCache
+from dragoman_hub.nats.catalog import CatalogCache
 from dragoman_hub.nats.layout import number_of, token_of
 from dragoman_local.journal import StreamInfo
 

@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.errors import JournalError
 from dragoman_hub.nats import open_nats
-from dragoman_hub.nats.layout import permissions_of
+from dragoman_hub.nats.layout import Layout, keys_bucket, meta_bucket, register_bucket
 from dragoman_local.journal import Entry
 from tests.nats.certificates import Authority
 from tests.nats_servers import Servers, started
@@ -53,8 +53,15 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
 
 
 def _user(name: str) -> str:
-    allowed = permissions_of(name, shards=1)
-    rights = {"publish": allowed.publish, "subscribe": allowed.subscribe}
+    """What a user of one prefix must be allowed, and nothing more."""
+    layout = Layout(name, shards=1)
+    buckets = [meta_bucket(name), register_bucket(name), keys_bucket(name)]
+    streams = [layout.shard(0), layout.objects, layout.originals, *(f"KV_{bucket}" for bucket in buckets)]
+    calls = ("STREAM.*", "STREAM.MSG.GET", "DIRECT.GET")
+    subscriptions = [f"{name}.>", *(f"$KV.{bucket}.>" for bucket in buckets)]
+    erasing = f"$JS.API.STREAM.MSG.DELETE.{layout.originals}"
+    api = [f"$O.{name}.>", erasing, *(f"$JS.API.{what}.{stream}" for stream in streams for what in calls)]
+    rights = {"publish": [*subscriptions, *api], "subscribe": subscriptions}
     return json.dumps({"user": name, "password": SECRET, "permissions": rights})
 
 

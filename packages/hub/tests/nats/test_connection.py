@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import JournalClosed, JournalError
 from dragoman_hub.nats.replies import NoReply
-from dragoman_local.contracts.shared_state import BusRecorder
+from tests.journal.shared_state_checks import BusRecorder
 from tests.journal.streams import frames, note
 from tests.nats.places import opened
 from tests.nats_servers import started

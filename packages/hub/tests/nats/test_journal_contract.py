@@ -8,7 +8,8 @@ from functools import partial
 
 import pytest
 
-from dragoman_local.contracts import check_journal, check_shared
+from dragoman_local.contracts import check_journal
+from tests.journal.shared_state_checks import check_shared
 from tests.nats.places import fresh, fresh_journal, opened
 from tests.nats_servers import Servers, started
 

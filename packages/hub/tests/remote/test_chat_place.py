@@ -13,6 +13,7 @@ from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman_app.apps.chat.hub_backend import HubBackend
 from dragoman_app.apps.chat.local_backend import LocalBackend
+from dragoman_app.apps.target import Overrides
 from dragoman_app.tui.ports import ChatRequest
 from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.quiet import Quiet
@@ -38,7 +39,7 @@ def folders(tmp_path: Path, server: SshServer, cache_here: Path, monkeypatch: py
 async def test_a_chat_tells_what_changed_on_the_other_side_and_puts_it_back(folders: Path) -> None:
     here, there = folders / "here", folders / "there"
     (there / "a.txt").write_text("before\n")
-    backend = LocalBackend(str(here), LocalRules(), place="ssh:there", maps=[f"{here}={there}"])
+    backend = LocalBackend(str(here), LocalRules(), Overrides(place="ssh:there", maps=[f"{here}={there}"]))
     quiet = Quiet()
     async with backend.open(ChatRequest(agent="echo", cwd=str(here)), quiet, quiet) as chat:
         await chat.look()

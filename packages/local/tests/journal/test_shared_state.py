@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from dragoman_local.contracts import check_shared
 from dragoman_local.journal.shared_state import Bus, Register
-from dragoman_local.journal.shared_state_memory import MemoryNode, SharedMemory
+from tests.journal.shared_state_checks import check_shared
+from tests.journal.shared_state_memory import MemoryNode, SharedMemory
 
 
 class Node(NamedTuple):
@@ -53,6 +53,6 @@ class Deaf(MemoryNode):
 async def test_a_node_that_breaks_a_promise_is_told_which(
     kind: type[MemoryNode], broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman_local.contracts.shared_state.BOUND", 0.5)
+    monkeypatch.setattr("tests.journal.shared_state_checks.BOUND", 0.5)
     with pytest.raises(AssertionError, match=broken):
         await check_shared(Together(kind).node)

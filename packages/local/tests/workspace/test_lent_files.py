@@ -13,12 +13,13 @@ import pytest
 
 from dragoman.errors import ErrorAnswer
 from dragoman_local.workspace.files import SessionFiles
-from dragoman_local.workspace.lent_files import Access, LentFiles, TextBuffers, WorkspaceHooks
+from dragoman_local.workspace.lent_files import Access, LentFiles, WorkspaceHooks
 from dragoman_local.workspace.refusals import CONFLICT, FORBIDDEN, NOT_FOUND, reason_of
 from dragoman_local.workspace.roots import Roots
 from dragoman_local.workspace.settings import FileSettings
 from dragoman_local.workspace.versions import KnownVersions
 from dragoman_local.workspace.write_conflicts import ConflictDecision, Verdict, WriteConflict
+from tests.workspace.text_buffers import TextBuffers
 
 BASE = "1\n2\n3\n4\n5\n"
 

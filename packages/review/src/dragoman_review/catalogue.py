@@ -30,8 +30,6 @@ class RuleExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """What a file with such a text is called; the name tells the language."""
     bad: str
     good: str
-    is_sketch: bool = False
-    """Whether it only shows what is meant, because the real thing cannot stand in a file of ours."""
 
 
 def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[RuleText, ...]:

@@ -15,8 +15,7 @@ from dragoman_review import ReviewSource
 from dragoman_review.catalogue import catalogue, rule_examples
 from dragoman_review.formats import as_json, as_sarif, as_text
 from dragoman_review.places import PAGE_VARIABLE
-from dragoman_review.rule_links import rule_link, rules_page
-from dragoman_review.rule_page import rules_markdown
+from dragoman_review.rule_links import rule_link, rules_markdown, rules_page
 from dragoman_review.rules import rule_anchor
 from dragoman_review.suppression import COMPLAINTS, UNTRUSTED
 from tests.review.findings import finding

@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.runtime import private
 from dragoman.runtime.owner import TaskOwner
-from dragoman.runtime.stepper import Stepper, SuspendedWork
+from dragoman.runtime.request_tasks import Stepper, SuspendedWork
 
 seen: contextvars.ContextVar[str] = contextvars.ContextVar("seen", default="")
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import LinkClosed
-from dragoman.transport import http_event_stream
+from dragoman.transport import http_client
 from dragoman.transport.contract import TransportLimits
 from dragoman.transport.http_client import open_http
 from dragoman.transport.messages import MessageTransport
@@ -25,7 +25,7 @@ PROMPT = b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionI
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_event_stream, "PAUSES", (0.0,) * 4)
+    monkeypatch.setattr(http_client, "PAUSES", (0.0,) * 4)
 
 
 class Server:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +27,19 @@ if TYPE_CHECKING:  # a command that only names its agent does not pay for transp
     from dragoman_local.workspace.settings import Place
 
 CONNECT_SECONDS = 5.0
+
+
+class Overrides(NamedTuple):
+    """What a command line says of an agent beside its name; it wins over what the configuration says."""
+
+    variables: Sequence[str] = ()
+    """Of its environment: `NAME` or `NAME=VALUE`."""
+    dialect: str | None = None
+    place: str | None = None
+    maps: Sequence[str] = ()
+
+
+AS_CONFIGURED = Overrides()
 
 
 class ChosenAgent(Struct, frozen=True):
@@ -76,26 +89,19 @@ class ChosenAgent(Struct, frozen=True):
 
 
 def find_target(
-    agent_name: str | None,
-    variables: Iterable[str],
-    *,
-    dialect: str | None = None,
-    place: str | None = None,
-    maps: Sequence[str] = (),
-    can_ask: bool = False,
+    agent_name: str | None, wishes: Overrides = AS_CONFIGURED, *, can_ask: bool = False
 ) -> ChosenAgent:
-    """The agent that was named, or the one that `choose_agent` finds; raises `UsageMistake`. `dialect` and
-    `place` win over what the configuration says.
-    """
+    """The agent that was named, or the one that `choose_agent` finds; raises `UsageMistake`."""
     note = None
     try:
         if agent_name is None:
             from dragoman_app.apps.default_agent import choose_agent  # most command lines name an agent
 
             agent_name, note = choose_agent(can_ask=can_ask)
-        if place:
-            resolved_agent = AgentAccess(agent=find_agent_in(place, agent_name, maps=maps))
-        elif maps:
+        if wishes.place:
+            found = find_agent_in(wishes.place, agent_name, maps=wishes.maps)
+            resolved_agent = AgentAccess(agent=found)
+        elif wishes.maps:
             raise UsageMistake(
                 "--map needs an agent on another machine",
                 "name the machine with --in, such as --in ssh:build-server",
@@ -106,11 +112,11 @@ def find_target(
         raise
     except LocalMistake as error:
         raise UsageMistake(str(error), "dragoman agents") from error
-    for variable in (variables := list(variables)):
+    for variable in wishes.variables:
         if not variable.partition("=")[0] or "\0" in variable:
             raise UsageMistake("--env needs NAME or NAME=VALUE", "name a variable")
-    agent, env = with_environment(resolved_agent, variables)
-    return ChosenAgent(agent, env, agent_name, note, dialect or agent.dialect)
+    agent, env = with_environment(resolved_agent, wishes.variables)
+    return ChosenAgent(agent, env, agent_name, note, wishes.dialect or agent.dialect)
 
 
 def _ask_login_shell(agent_name: str) -> AgentAccess:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from dragoman.errors import LocalMistake
 from dragoman_local.journal.history import history_path
@@ -16,12 +16,6 @@ from dragoman_local.workspace.rewind import rewind_note
 from dragoman_local.workspace.tree_store import TreeStore, store_beside
 
 Looked = TypeVar("Looked")
-
-
-class BeginsTurn(Protocol):
-    """A look at folders of this machine."""
-
-    async def begin_turn(self, turn: int) -> None: ...
 
 
 class TurnMemory:

@@ -22,7 +22,7 @@ from dragoman.text.sanitize import sanitize
 from dragoman.version import VERSION
 from dragoman_app.apps.console import CommandFailed, ErrorStatus, UsageMistake, say
 from dragoman_app.apps.login_methods import LoginMethod, login_hint, login_methods
-from dragoman_app.apps.target import ChosenAgent, find_target
+from dragoman_app.apps.target import ChosenAgent, Overrides, find_target
 
 NOT_DONE, MISTAKEN, TERMINATED, INTERRUPTED = 1, 2, 143, 130
 
@@ -31,7 +31,7 @@ def run_login(args: argparse.Namespace) -> int:
     """0: it is done. 1: it is not. 2: there is no such agent or method, or none was chosen."""
     try:
         with ErrorStatus(DragomanError, status=NOT_DONE, before="not logged in: "):
-            target = find_target(args.agent, args.env)
+            target = find_target(args.agent, Overrides(args.env))
             return asyncio.run(_cancel_on_signal(_log_in(target, args.agent, args.method)))
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -41,7 +41,7 @@ def run_login(args: argparse.Namespace) -> int:
 
 def run_logout(args: argparse.Namespace) -> int:
     """0: it is done. 1: the agent cannot, or did not. 2: there is no such agent."""
-    target = find_target(args.agent, ())
+    target = find_target(args.agent)
     with ErrorStatus(DragomanError, status=NOT_DONE, before=f"{target.agent.name} was not logged out: "):
         is_logged_out = asyncio.run(_log_out(target))
     if not is_logged_out:

@@ -13,7 +13,7 @@ from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import ErrorStatus, say
 from dragoman_app.cli.check_interruption import Interruption
-from dragoman_app.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, frame_lines, say_progress
+from dragoman_app.cli.check_report import MISTAKEN, UNEXAMINED, Examined, Wishes, frame_lines, say_progress
 from dragoman_app.cli.recordings import write_recording
 from dragoman_check.agent.examination import Examination, examine, examine_again
 from dragoman_check.agent.prompts import read_prompts
@@ -60,11 +60,13 @@ def _examine(
         return interruption.run(lambda stop: examine_again(settings, scenes, stop=stop))
 
     return wishes.finish(
-        examination.recordings,
-        sides=("agent",),
-        title=title,
-        names=saved_paths or names,
-        lines=[frame_lines(path) for path in saved_paths],
+        Examined(
+            examination.recordings,
+            ("agent",),
+            title,
+            saved_paths or names,
+            [frame_lines(path) for path in saved_paths],
+        ),
         block_reason=_why_blocked(examination),
         look_again=look_again,
         interruption=interruption,

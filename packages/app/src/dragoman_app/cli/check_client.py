@@ -16,7 +16,7 @@ import msgspec
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman_app.apps.console import CommandFailed, ErrorStatus, say, tell_person
 from dragoman_app.cli.check_interruption import Interruption
-from dragoman_app.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, frame_lines
+from dragoman_app.cli.check_report import MISTAKEN, UNEXAMINED, Examined, Wishes, frame_lines
 from dragoman_app.cli.recordings import read_recording
 from dragoman_check.client.client_run import ClientRun, fill_command, run_client
 from dragoman_check.client.profiles import PROFILES
@@ -151,15 +151,9 @@ def _finish(
         raise CommandFailed("no client connected to the stand-in", status=UNEXAMINED)
     title = " ".join(args.command) or "a client"
     names = [path.stem if not args.save else str(path) for path in paths]
-    return wishes.finish(
-        recordings,
-        sides=("client",),
-        title=title,
-        names=names,
-        lines=[frame_lines(path) for path in paths] if args.save else (),
-        complaints=complaints,
-        interruption=interruption,
-    )
+    lines = [frame_lines(path) for path in paths] if args.save else ()
+    examined = Examined(recordings, ("client",), title, names, lines)
+    return wishes.finish(examined, complaints=complaints, interruption=interruption)
 
 
 def _paths(folder: Path, profile: str = "") -> list[Path]:

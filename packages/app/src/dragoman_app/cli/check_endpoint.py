@@ -6,7 +6,7 @@ import argparse
 
 from dragoman_app.apps.console import ErrorStatus
 from dragoman_app.cli.check_interruption import Interruption
-from dragoman_app.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, say_progress
+from dragoman_app.cli.check_report import MISTAKEN, UNEXAMINED, Examined, Wishes, say_progress
 from dragoman_check.endpoint.examination import EndpointSettings
 from dragoman_check.endpoint.http import Address, Unreachable
 from dragoman_check.endpoint.scenes import examine_endpoint
@@ -25,9 +25,8 @@ def run(args: argparse.Namespace) -> int:
                 lambda stop: examine_endpoint(endpoint, over_http=over_http, progress=progress, stop=stop)
             )
         names = [str(recording.facts.get("scene")).replace("_", " ") for recording in recordings]
-        return wishes.finish(
-            recordings, sides=("server",), title=args.url, names=names, interruption=interruption
-        )
+        examined = Examined(recordings, ("server",), args.url, names)
+        return wishes.finish(examined, interruption=interruption)
 
 
 def _endpoint(args: argparse.Namespace) -> EndpointSettings:

@@ -2,7 +2,7 @@
 
     with Interruption() as interruption:
         found = interruption.run(lambda stop: examine(settings, stop=stop))
-        return wishes.finish(found.recordings, interruption=interruption, …)
+        return wishes.finish(Examined(found.recordings, …), interruption=interruption)
 
 All live examinations of `dragoman check` do this: SIGINT, SIGTERM and SIGHUP are caught until the report is
 written, and the exit status is then 128 and the number of the signal. A second signal has its usual effect.

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dragoman.errors import BadTranscript, LocalMistake
 from dragoman.system.replacement import replace_private
@@ -38,6 +38,16 @@ LookAgain: TypeAlias = "Callable[[set[str]], Sequence[Recording]]"
 CLEAN, BROKEN, MISTAKEN, BLOCKED, UNEXAMINED = 0, 1, 2, 3, 4
 
 
+class Examined(NamedTuple):
+    """What is to be judged: the frames, of whom, and what they are called."""
+
+    recordings: Sequence[Recording]
+    sides: Sequence[Side]
+    title: str
+    names: Sequence[str] = ()
+    lines: Sequence[Sequence[int]] = ()
+
+
 class Wishes:
     """What somebody wants judged and shown. Making one raises `LocalMistake` or `OSError`."""
 
@@ -60,12 +70,8 @@ class Wishes:
 
     def finish(
         self,
-        recordings: Sequence[Recording],
+        examined: Examined,
         *,
-        sides: Sequence[Side],
-        title: str,
-        names: Sequence[str] = (),
-        lines: Sequence[Sequence[int]] = (),
         block_reason: str = "",
         complaints: Sequence[str] = (),
         look_again: LookAgain | None = None,
@@ -76,14 +82,7 @@ class Wishes:
         came.
         """
         report = self.report(
-            recordings,
-            sides=sides,
-            title=title,
-            names=names,
-            lines=lines,
-            block_reason=block_reason,
-            look_again=look_again,
-            interruption=interruption,
+            examined, block_reason=block_reason, look_again=look_again, interruption=interruption
         )
         report.complaints = [*complaints, *report.complaints]
         self.show(report)
@@ -93,21 +92,18 @@ class Wishes:
 
     def report(
         self,
-        recordings: Sequence[Recording],
+        examined: Examined,
         *,
-        sides: Sequence[Side],
-        title: str,
-        names: Sequence[str] = (),
-        lines: Sequence[Sequence[int]] = (),
         block_reason: str = "",
         look_again: LookAgain | None = None,
         interruption: Interruption | None = None,
     ) -> CheckReport:
+        recordings = examined.recordings
         parts = [
             ReportPart(
                 side=side, peer=peer_name(recordings, side), verdicts=judge(recordings, side, only=self.only)
             )
-            for side in sides
+            for side in examined.sides
         ]
         for part in parts:
             scenes = scenes_to_repeat(part.verdicts, recordings)
@@ -124,11 +120,11 @@ class Wishes:
                 block(part.verdicts, block_reason)
         complaints = apply_waivers(self.waivers, parts, today=datetime.date.today())
         return CheckReport(
-            title=title,
+            title=examined.title,
             parts=parts,
             recordings=recordings,
-            names=names,
-            lines=lines,
+            names=examined.names,
+            lines=examined.lines,
             packs=[judge_pack(name, part, recordings) for name in self.packs for part in parts],
             complaints=complaints,
             blocked_by=block_reason,

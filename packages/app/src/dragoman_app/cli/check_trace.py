@@ -6,7 +6,7 @@ import argparse
 
 from dragoman.errors import BadTranscript
 from dragoman_app.apps.console import ErrorStatus
-from dragoman_app.cli.check_report import MISTAKEN, Wishes, frame_lines
+from dragoman_app.cli.check_report import MISTAKEN, Examined, Wishes, frame_lines
 from dragoman_app.cli.recordings import read_recording
 from dragoman_check.manifest import Side
 
@@ -21,4 +21,4 @@ def run(args: argparse.Namespace) -> int:
         lines = [frame_lines(path) for path in args.recordings]
     sides: tuple[Side, ...] = ("agent", "client") if args.side == "both" else (args.side,)
     names = list(args.recordings)
-    return wishes.finish(recordings, sides=sides, title=", ".join(names), names=names, lines=lines)
+    return wishes.finish(Examined(recordings, sides, ", ".join(names), names, lines))

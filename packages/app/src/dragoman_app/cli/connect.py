@@ -7,7 +7,7 @@ import asyncio
 import sys
 
 from dragoman.errors import LocalMistake
-from dragoman.sdk.interpreter.conversation import InterpretedConversation
+from dragoman.sdk.interpreter.conversation import Interpretation, InterpretedConversation
 from dragoman.sdk.resumption import ConnectionNotice, ResumingTransport, resuming
 from dragoman.sdk.resumption.hub_link import is_refusal
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
@@ -48,7 +48,7 @@ async def _join(
 ) -> int:
     leaving.listen()
     server = resuming(args.url, headers=headers, agent=args.agent, give_up=args.give_up, on_notice=Progress())
-    async with InterpretedConversation(stdio.open(), server, quirks=False) as conversation:
+    async with InterpretedConversation(stdio.open(), server, Interpretation(quirks=False)) as conversation:
         await first_of(conversation.wait_ended(), leaving.end_event.wait())
         # An editor that leaves at once still wants to know whether anybody was there.
         await first_of(server.first_attempt.wait(), leaving.end_event.wait())

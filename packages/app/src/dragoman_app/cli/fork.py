@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     folder = os.path.realpath(args.folder or ".")
     with open_store(args.journal) as store, ErrorStatus(DragomanError, OSError, status=1):
         turn, is_last = _turn(store, args, folder)
-        target = find_target(args.agent, ()) if args.agent else _agent_of(turn)
+        target = find_target(args.agent) if args.agent else _agent_of(turn)
         if target is None and args.prompt:
             raise CommandFailed(f"{turn.agent} can't be started by its name", "name the agent with --agent")
         root, look = _place(store, turn, folder)
@@ -128,7 +128,7 @@ def _place(store: TreeStore, turn: Turn, folder: str) -> tuple[str, int]:
 def _agent_of(turn: Turn) -> ChosenAgent | None:
     """None if its name starts nothing, or something else: of a command line only the first word is known."""
     try:
-        target = find_target(turn.agent, ())
+        target = find_target(turn.agent)
     except UsageMistake:
         return None
     return None if target.agent.source is AgentSource.COMMAND else target

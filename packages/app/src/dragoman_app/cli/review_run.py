@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import gc
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,27 +19,33 @@ from dragoman.version import VERSION
 from dragoman_app.apps.console import ErrorStatus, say
 from dragoman_app.apps.log_lines import sanitize_log_lines
 from dragoman_app.cli.review_files import ReviewFile
-from dragoman_app.cli.review_fixes import mend, show_diffs
-from dragoman_app.cli.review_rules import run_rules
 from dragoman_app.cli.review_sources import ReviewSources
 from dragoman_review import (
     Baseline,
     Finding,
     ReviewNote,
+    ReviewRule,
     ReviewSettings,
     ReviewSource,
     Severity,
     ToolFailed,
+    apply_fixes,
     by_severity,
+    diff,
     review,
 )
 from dragoman_review.base_files import BaseFiles
 from dragoman_review.caller_search import broken_callers
+from dragoman_review.catalogue import catalogue
+from dragoman_review.finding import RuleText
 from dragoman_review.formats import as_github, as_json, as_sarif, as_text, summary
-from dragoman_review.git import GitChanges, changes
+from dragoman_review.git import GitChanges, changes, moved_lines
 from dragoman_review.junit import as_junit
+from dragoman_review.languages import example_name
+from dragoman_review.rule_files import chosen_rules
 from dragoman_review.rule_links import rules_page
 from dragoman_review.secrets import mask_secrets
+from dragoman_review.source_files import StaleFile, write_fixed
 from dragoman_review.text_edits import TextLines
 
 FOUND, FAILED = 1, 3
@@ -230,3 +236,155 @@ class _Progress:
         print("\r", end="", file=sys.stderr)
         say(f"{self._running.progress} …", end="", file=sys.stderr, flush=True)
         self._wait()
+
+
+# The fixes of `dragoman review`: written to files, or shown as diffs.
+
+_MOST_PASSES = 5
+"""Reviews of one file: a fix may uncover another. Two that undo each other must come to an end."""
+
+
+async def mend(
+    findings: list[Finding],
+    sources: ReviewSources,
+    settings: ReviewSettings,
+    note: Callable[[ReviewNote], None],
+    *,
+    unsafe: bool,
+) -> list[Finding]:
+    """Write what can be mended, and return what is left to find."""
+    remaining: list[Finding] = []
+    for path, here in _by_file(findings).items():
+        remaining += await _mend_file(path, here, sources, settings, note, unsafe=unsafe)
+    return remaining
+
+
+async def _mend_file(
+    path: str,
+    findings: list[Finding],
+    sources: ReviewSources,
+    settings: ReviewSettings,
+    note: Callable[[ReviewNote], None],
+    *,
+    unsafe: bool,
+) -> list[Finding]:
+    was, changed_lines = sources.texts[path], sources.changed_lines.get(path)
+    untrusted_lines = sources.untrusted_lines.get(path, frozenset())
+    text, remaining, applied_count = was.text, findings, 0
+    for _ in range(_MOST_PASSES):
+        result = apply_fixes(text, remaining, unsafe=unsafe)
+        if result.text == text:
+            break
+        if changed_lines is not None:  # what was not asked about stays as it is, also in the next pass
+            changed_lines = moved_lines(changed_lines, text, result.text)
+        if untrusted_lines:
+            untrusted_lines = moved_lines(untrusted_lines, text, result.text)
+        text, applied_count = result.text, applied_count + len(result.applied_findings)
+        source = ReviewSource(path, text, changed_lines, untrusted_lines)
+        remaining = [finding async for finding in review([source], settings)]
+    if text == was.text or path not in sources.paths:
+        return findings
+    try:
+        write_fixed(sources.paths[path], was, text)
+    except (StaleFile, OSError) as error:
+        note(ReviewNote(path, f"not mended: {error}", is_failure=True))
+        return findings
+    sources.texts[path] = was._replace(text=text, data=was.encode(text))
+    say(f"{path}: {applied_count} mended", file=sys.stderr)
+    return remaining
+
+
+def show_diffs(findings: Iterable[Finding], sources: ReviewSources, *, unsafe: bool) -> None:
+    """What the fixes would change, for people and, where it does not go to a terminal, for `patch`."""
+    for path, here in _by_file(findings).items():
+        text = sources.texts[path].text
+        changes = diff(Path(path).as_posix(), text, apply_fixes(text, here, unsafe=unsafe).text)
+        if sys.stdout.isatty():
+            sys.stdout.write(sanitize(changes, exact=True))
+        else:  # as bytes: the name of a file need not be text, and `patch` looks for the file by it
+            sys.stdout.flush()
+            sys.stdout.buffer.write(changes.encode(errors="surrogateescape"))
+
+
+def _by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    files: dict[str, list[Finding]] = {}
+    for finding in findings:
+        files.setdefault(finding.path, []).append(finding)
+    return files
+
+
+# `dragoman review --list-rules` and `--try-rules`: all rules in a table, and whether each rule finds the
+# examples that stand beside it.
+
+_DEADLINE = 5.0
+_SHOWN = 60
+
+
+def run_rules(args: argparse.Namespace) -> int:
+    """What one of the two options asks for; returns the exit status."""
+    rules = chosen_rules(Path.cwd(), args.rules)
+    return list_rules(rules) if args.list_rules else asyncio.run(try_rules(rules))
+
+
+async def try_rules(rules: tuple[ReviewRule, ...]) -> int:
+    """0 if every example holds, 1 if not."""
+    examples = failures = 0
+    for rule in rules:
+        if not rule.hits or not rule.misses:
+            say(f"{rule.id}: has no {'hits' if not rule.hits else 'misses'} to be tried on")
+        for text, is_hit in _examples(rule):
+            examples += 1
+            why = await _complaint(rule, text, is_hit=is_hit)
+            if why is not None:
+                failures += 1
+                say(f"{rule.id}: {why}: {text[:_SHOWN]!r}")
+    say(f"{examples} examples of {len(rules)} rules, {failures} do not hold", file=sys.stderr)
+    return 1 if failures else 0
+
+
+def _examples(rule: ReviewRule) -> Iterator[tuple[str, bool]]:
+    yield from ((text, True) for text in rule.hits)
+    yield from ((text, False) for text in rule.misses)
+
+
+async def _complaint(rule: ReviewRule, text: str, *, is_hit: bool) -> str | None:
+    notes: list[ReviewNote] = []
+    settings = ReviewSettings(
+        rules=(rule,), only=(rule.id,), use_ruff=False, use_oxlint=False, workers=1, deadline=_DEADLINE
+    )
+    findings = [
+        finding async for finding in review([ReviewSource(_path(rule), text)], settings, note=notes.append)
+    ]
+    if notes:
+        return notes[0].text
+    if is_hit and not findings:
+        return "does not find its hit"
+    return "finds its miss" if findings and not is_hit else None
+
+
+def _path(rule: ReviewRule) -> str:
+    """A name that the rule holds for."""
+    if rule.paths:
+        return rule.paths[0].replace("**/", "").replace("*", "example")
+    return example_name(rule.languages[0]) if rule.languages else "example.txt"
+
+
+class _Row(NamedTuple):
+    rule: str
+    severity: str
+    languages: str
+    title: str
+
+
+def list_rules(more: tuple[ReviewRule, ...]) -> int:
+    rows = list(_rows(catalogue(more)))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row in rows:
+        say("  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row.title)))
+    return 0
+
+
+def _rows(entries: tuple[RuleText, ...]) -> Iterator[_Row]:
+    for entry in entries:
+        languages = ", ".join(entry.languages[:3]) + (", …" if len(entry.languages) > 3 else "")
+        yield _Row(entry.id, entry.severity.value, languages or "all", entry.title)

@@ -10,6 +10,7 @@ import msgspec
 
 from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
 from dragoman.errors import SpawnFailed
+from dragoman.sdk.interpreter.conversation import Interpretation
 from dragoman.sdk.interpreter.stdio import stand_between
 from dragoman.system.replacement import replace_private
 from dragoman_app.apps.console import MISTAKEN, ErrorStatus, say
@@ -26,15 +27,8 @@ def run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     _try_to_write(args.ledger)
     with ErrorStatus(SpawnFailed, status=127):
-        ledger, stopped_by, status = stand_between(
-            args.command,
-            client=args.client,
-            agent=args.agent,
-            settings=settings,
-            strict=args.strict,
-            quirks=not args.no_quirks,
-            on_decision=_explain,
-        )
+        how = Interpretation(args.client, args.agent, settings, args.strict, not args.no_quirks, _explain)
+        ledger, stopped_by, status = stand_between(args.command, how)
     _say(ledger, stopped_by)
     if args.ledger:
         _write(args.ledger, ledger)

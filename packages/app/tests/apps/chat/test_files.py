@@ -8,7 +8,7 @@ import pytest
 from dragoman.errors import LocalMistake
 from dragoman_app.apps.chat.changes import TurnSnapshot
 from dragoman_app.apps.chat.files import FileFinder, list_files
-from dragoman_app.apps.chat.shell import start
+from dragoman_app.apps.chat.local_chat import start
 
 
 def test_files_are_those_that_git_knows_or_all_that_are_not_of_tools(tmp_path: Path) -> None:

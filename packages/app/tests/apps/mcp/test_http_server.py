@@ -206,7 +206,7 @@ async def test_requests_that_make_no_sense_are_refused_with_a_reason(folder: Pat
 async def test_a_long_text_is_cut_to_what_official_clients_take_as_one_event(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman_app.apps.mcp.http_session.MOST_TEXT", 21)
+    monkeypatch.setattr("dragoman_app.apps.mcp.http_server.MOST_TEXT", 21)
     async with (
         http_stage(make_gateway(folder), folder) as stage,
         stage.official_client() as client,

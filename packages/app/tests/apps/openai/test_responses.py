@@ -13,7 +13,7 @@ from openai.types.responses import Response, ResponseStreamEvent
 
 from dragoman.testing.pace import patience
 from dragoman_app.apps.openai.requests import ChatMessage
-from dragoman_app.apps.openai.stored_responses import StoredResponse, StoredResponses
+from dragoman_app.apps.openai.responses import StoredResponse, StoredResponses
 from tests.apps.gateway.stage import make_gateway
 from tests.apps.openai.stage import EVIL, OTHER_TOKEN, TOKEN, BenchAgent, OpenaiStage, official_client
 

@@ -13,8 +13,7 @@ from dragoman_app.apps.run import changes
 from dragoman_app.apps.run.changes import look_before, turn_start, wait_for_look
 from dragoman_app.apps.run.output import OutputWriter
 from dragoman_app.apps.run.plan import make_plan
-from dragoman_app.apps.run.reporter import RunReporter
-from dragoman_app.apps.run.views import QuietView
+from dragoman_app.apps.run.reporter import QuietView, RunReporter
 from dragoman_app.cli.parser import make_parser
 from dragoman_local.workspace.folder_snapshot import PlainFolder
 from dragoman_local.workspace.snapshot_entries import Capture, TurnStart

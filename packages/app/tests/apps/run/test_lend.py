@@ -9,8 +9,7 @@ from pathlib import Path
 from dragoman_app.apps.run.lend import LentWorkspace
 from dragoman_app.apps.run.output import OutputWriter
 from dragoman_app.apps.run.plan import make_plan
-from dragoman_app.apps.run.reporter import RunReporter
-from dragoman_app.apps.run.views import QuietView
+from dragoman_app.apps.run.reporter import QuietView, RunReporter
 from dragoman_app.cli.parser import make_parser
 
 

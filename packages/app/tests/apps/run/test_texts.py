@@ -7,8 +7,8 @@ import msgspec
 
 from dragoman_app.apps.run import events
 from dragoman_app.apps.run.events import AnyEvent
+from dragoman_app.apps.run.reporter import EventView, JsonView, QuietView
 from dragoman_app.apps.run.texts import LINES, TextView
-from dragoman_app.apps.run.views import EventView, JsonView, QuietView
 from dragoman_app.apps.terminals import Paint
 
 T = "2026-01-01T00:00:00.000Z"

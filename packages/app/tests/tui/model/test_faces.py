@@ -10,9 +10,9 @@ from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.schema.codec import read
 from dragoman_app.apps.run.narrate import Narrator
+from dragoman_app.apps.run.reporter import JsonView
 from dragoman_app.apps.run.subagents import FamilyNarrator
 from dragoman_app.apps.run.texts import TextView
-from dragoman_app.apps.run.views import JsonView
 from dragoman_app.apps.terminals import Paint
 from dragoman_app.tui.drawing.entries import DrawingContext, DrawnEntry
 from dragoman_app.tui.model.faces import FACTS, MOST_KINDS

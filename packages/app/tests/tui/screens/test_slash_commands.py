@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman_app.apps.chat.hub_backend import HubBackend
-from dragoman_app.apps.chat.local_chat import ChatAgent, open_chat
+from dragoman_app.apps.chat.local_chat import ChatAgent, LocalChat
 from dragoman_app.tui.ports import ChatListener, ChatRequest, ChatSession, ChatUser
 from dragoman_local.workspace.settings import LocalRules
 from tests.apps.chat.test_hub_backend_cuts import HEADERS, hub_of
@@ -27,7 +27,7 @@ class RememberingBackend(StageBackend):
         self, wanted: ChatRequest, person: ChatUser, listener: ChatListener
     ) -> AsyncIterator[ChatSession]:
         source = ChatAgent(name=wanted.agent, target=self._agents[wanted.agent])
-        async with open_chat(source, wanted, person, listener, rules=LocalRules()) as chat:
+        async with LocalChat(source, wanted, person, listener, LocalRules()).opened() as chat:
             chat.remember("stream")
             yield chat
 

@@ -54,7 +54,6 @@ AREAS = (
     "elicitation_answers",
     "version2",
     "version2_order",
-    "version2_sessions",
     "version2_shapes",
     "endpoints",
 )

@@ -22,8 +22,8 @@ from dragoman_check.replies import (
     requests_to,
     strays,
 )
-from dragoman_check.rule import Observation, direction_from, kept, observe, rule
-from dragoman_check.walks import KINDS, Member, camel, names, noted_members, observe_values
+from dragoman_check.rule import Observation, direction_from, kept, observe, observe_each, rule
+from dragoman_check.walks import KINDS, Member, camel, names, noted_members
 
 LONGEST_MESSAGE = 400
 """Characters of an error's message: far more than one short sentence needs."""
@@ -53,7 +53,7 @@ def every_message_names_the_version(conversation: Conversation, side: Side) -> I
     def why(frame: Frame) -> str:
         return "" if frame.message.get("jsonrpc") == "2.0" else 'jsonrpc is missing or is not "2.0"'
 
-    yield from observe_values(messages(conversation, side), why)
+    yield from observe_each(messages(conversation, side), why)
 
 
 @rule(
@@ -73,7 +73,7 @@ def a_request_has_an_id_and_a_method(conversation: Conversation, side: Side) -> 
             else "id is neither a whole number nor a string"
         )
 
-    yield from observe_values(
+    yield from observe_each(
         (frame for frame in messages(conversation, side) if "method" in frame.message), why
     )
 
@@ -121,7 +121,7 @@ def an_answer_has_one_of_result_and_error(conversation: Conversation, side: Side
         return "" if halves == 1 else "both result and error" if halves else "neither result nor error"
 
     answers = (frame for frame in messages(conversation, side) if "method" not in frame.message)
-    yield from observe_values((frame for frame in answers if frame.is_answer or "id" in frame.message), why)
+    yield from observe_each((frame for frame in answers if frame.is_answer or "id" in frame.message), why)
 
 
 @rule("RPC-05", fix="Send no answer to a notification, not even an error.", unavoidable=True)
@@ -145,7 +145,7 @@ def ids_are_not_null_and_have_no_fraction(conversation: Conversation, side: Side
             "id is null" if request_id is None else "id has a fraction" if type(request_id) is float else ""
         )
 
-    yield from observe_values((frame for frame in messages(conversation, side) if frame.is_request), why)
+    yield from observe_each((frame for frame in messages(conversation, side) if frame.is_request), why)
 
 
 @rule("RPC-07", fix="Give every error an integer code and a message.")
@@ -158,7 +158,7 @@ def an_error_has_a_code_and_a_message(conversation: Conversation, side: Side) ->
             return "error.code is no integer"
         return "" if type(error.get("message")) is str else "error.message is no string"
 
-    yield from observe_values(errors(conversation, side), why)
+    yield from observe_each(errors(conversation, side), why)
 
 
 @rule("RPC-08", fix="Say in one short sentence what is wrong; details belong into data.")
@@ -170,7 +170,7 @@ def the_message_of_an_error_is_short(conversation: Conversation, side: Side) -> 
         return "" if len(text) <= LONGEST_MESSAGE else f"error.message has {len(text)} characters"
 
     objects = (frame for frame in errors(conversation, side) if type(frame.message["error"]) is dict)
-    yield from observe_values(
+    yield from observe_each(
         (answer for answer in objects if type(answer.message["error"].get("message")) is str), why
     )
 

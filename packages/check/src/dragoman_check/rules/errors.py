@@ -10,9 +10,8 @@ from dragoman_check.conversation import Conversation, Exchange
 from dragoman_check.manifest import Side
 from dragoman_check.recording import Frame
 from dragoman_check.replies import code_of, has_spoken, requests_to
-from dragoman_check.rule import Observation, kept, observe, rule
+from dragoman_check.rule import Observation, kept, observe, observe_each, rule
 from dragoman_check.rules.envelope import errors
-from dragoman_check.walks import observe_values
 
 RPC_CODES = frozenset({-32700, -32600, -32601, -32602, -32603})
 ACP_CODES = frozenset({-32000, -32002, -32022, -32042})
@@ -37,7 +36,7 @@ def codes_are_numbers_of_32_bits(conversation: Conversation, side: Side) -> Iter
         code = code_of(frame)
         return "" if type(code) is int and -(2**31) <= code < 2**31 else "error.code has more than 32 bits"
 
-    yield from observe_values(
+    yield from observe_each(
         (frame for frame in errors(conversation, side) if type(code_of(frame)) is int), why
     )
 
@@ -95,7 +94,7 @@ def reserved_codes_are_left_alone(conversation: Conversation, side: Side) -> Ite
             return ""
         return f"code {code} is reserved, and means nothing"
 
-    yield from observe_values(
+    yield from observe_each(
         (frame for frame in errors(conversation, side) if type(code_of(frame)) is int), why
     )
 

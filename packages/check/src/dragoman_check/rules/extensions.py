@@ -10,7 +10,7 @@ from dragoman_check.conversation import Conversation, Exchange
 from dragoman_check.manifest import Side
 from dragoman_check.recording import Frame
 from dragoman_check.replies import frames_from, frames_to, proof, refusals_without_line, requests_to
-from dragoman_check.rule import Observation, kept, observe, rule
+from dragoman_check.rule import Observation, kept, observe, observe_each, rule
 from dragoman_check.rules.requests import (
     is_harmless,
     is_made_up,
@@ -20,7 +20,7 @@ from dragoman_check.rules.requests import (
     succeeds_otherwise,
 )
 from dragoman_check.shapes import read_frame
-from dragoman_check.walks import noted_members, observe_values, protocol_value
+from dragoman_check.walks import noted_members, protocol_value
 
 EARLIER = frozenset({"models", "sessionId", "subagents", "authStatus"})
 """Names that drafts of the protocol had at other places or times: nobody made them up."""
@@ -44,7 +44,7 @@ def nothing_private_stands_at_the_root(conversation: Conversation, side: Side) -
     frames = (
         frame for frame in frames_from(conversation, side) if protocol_value(frame, conversation) is not None
     )
-    yield from observe_values(frames, why)
+    yield from observe_each(frames, why)
 
 
 @rule("EXT-02", fix="Write _meta as an object, or leave it out.")

@@ -12,10 +12,9 @@ from dragoman_check.conversation import Conversation, Exchange, update_of
 from dragoman_check.manifest import Side
 from dragoman_check.recording import Frame
 from dragoman_check.replies import frames_from, has_fallen_silent, has_spoken, proof, requests_to, restarts
-from dragoman_check.rule import Observation, kept, observe, rule
+from dragoman_check.rule import Observation, kept, observe, observe_each, rule
 from dragoman_check.rules.requests import is_ready
 from dragoman_check.shapes import read_frame, shape_errors, table
-from dragoman_check.walks import observe_values
 
 VERSIONS = range(65536)
 KNOWN = (1, 2)
@@ -252,7 +251,7 @@ def both_speak_the_agreed_version(conversation: Conversation, side: Side) -> Ite
         is_new = conversation.version == 1 and type(kind) is str and kind in ONLY_V2
         return "a kind of update of version 2" if is_new else ""
 
-    yield from observe_values((frame for frame in frames_from(conversation, side) if frame.method), why)
+    yield from observe_each((frame for frame in frames_from(conversation, side) if frame.method), why)
 
 
 @rule("INIT-15", side="agent", fix="Read a capability of the wrong type as absent.")

@@ -9,10 +9,10 @@ from dragoman_check.conversation import Conversation
 from dragoman_check.manifest import Side
 from dragoman_check.recording import Frame
 from dragoman_check.replies import frames_from, frames_to, has_fallen_silent, has_spoken, requests_to
-from dragoman_check.rule import Observation, kept, observe, rule
+from dragoman_check.rule import Observation, kept, observe, observe_each, rule
 from dragoman_check.rules.requests import OTHER_MATTERS, is_ready
 from dragoman_check.shapes import method_of, read_frame, shape_errors
-from dragoman_check.walks import observe_values, protocol_value
+from dragoman_check.walks import protocol_value
 
 REQUIRED_LISTS = ("entries", "sessions", "content", "options", "availableCommands", "configOptions", "prompt")
 """Lists that must be there, and may hold anything."""
@@ -149,7 +149,7 @@ def what_is_written_is_strictly_right(conversation: Conversation, side: Side) ->
         )
         return next(errors, "")
 
-    yield from observe_values(
+    yield from observe_each(
         (frame for frame in frames_from(conversation, side) if _is_defined(frame, conversation)), why
     )
 

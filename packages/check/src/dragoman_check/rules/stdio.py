@@ -9,8 +9,7 @@ from dragoman_check.conversation import Conversation
 from dragoman_check.manifest import Side
 from dragoman_check.recording import BROKEN, Frame
 from dragoman_check.replies import direction_to, frames_from, is_no_json, refusals_without_line, strays
-from dragoman_check.rule import Observation, kept, observe, rule
-from dragoman_check.walks import observe_values
+from dragoman_check.rule import Observation, kept, observe, observe_each, rule
 
 MOST_LINES = 200
 """Of one message that was broken into lines; whoever is longer than that is not looked at."""
@@ -26,7 +25,7 @@ UNOBSERVED: dict[str, str] = {
 
 @rule("STD-01", fix="Write UTF-8.")
 def lines_are_utf_8(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    yield from observe_values(
+    yield from observe_each(
         frames_from(conversation, side), lambda frame: "" if _is_text(frame.raw) else "the line is no UTF-8"
     )
 
@@ -79,7 +78,7 @@ def _why_no_message(frame: Frame, version: int) -> str:
 
 @rule("STD-03", side="agent", fix="Write nothing but messages to stdout; logs belong on stderr.")
 def stdout_carries_only_messages(conversation: Conversation) -> Iterator[Observation]:
-    yield from observe_values(
+    yield from observe_each(
         (frame for frame in frames_from(conversation, "agent") if frame.raw.strip()),
         lambda frame: _why_no_message(frame, conversation.version),
     )
@@ -87,7 +86,7 @@ def stdout_carries_only_messages(conversation: Conversation) -> Iterator[Observa
 
 @rule("STD-04", side="client", fix="Write nothing but messages to the agent's stdin.")
 def stdin_carries_only_messages(conversation: Conversation) -> Iterator[Observation]:
-    yield from observe_values(
+    yield from observe_each(
         (frame for frame in frames_from(conversation, "client") if frame.raw.strip()),
         lambda frame: _why_no_message(frame, conversation.version),
     )

@@ -14,7 +14,6 @@ from dragoman_check.rule import Observation, observe, rule
 from dragoman_check.timeline import session_of
 from dragoman_check.values import is_absolute, items, text
 
-WRAPPED = ("content", "diff", "terminal")
 UINT32 = range(2**32)
 
 EXTENSIONS = ("terminal_output", "terminal-output")

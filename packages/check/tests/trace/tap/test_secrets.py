@@ -9,7 +9,7 @@ from itertools import pairwise, product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman_check.trace.tap.backlog import MOST, EntryBacklog
+from dragoman_check.trace.tap.recorder import MOST, EntryBacklog
 from dragoman_check.trace.tap.secrets import SecretFilter
 from dragoman_local.journal.contract import Entry
 from tests.every import every

@@ -25,8 +25,9 @@ from dragoman.system.replacement import replace_file
 from dragoman.transport.http_client import open_http
 from dragoman.transport.websocket import open_websocket
 from dragoman_hub.agents.channel import AgentChannel, DirectChannel, LeaseTerm
-from dragoman_hub.agents.host.agent_host import TOO_LATE
+from dragoman_hub.agents.host.agent_host import TOO_LATE, HostOrder
 from dragoman_hub.agents.host.hosted_agents import find_hosted, host_agent
+from dragoman_hub.agents.host.lease import moment
 from dragoman_hub.agents.pool import AgentSpec
 from dragoman_hub.settings import AgentSettings
 from dragoman_local.known import AgentSource, KnownAgent
@@ -100,13 +101,14 @@ def _spec(
     async def start_once() -> AgentChannel:
         lasting = None if lease is None else lease()
         return await host_agent(
-            command_of(name, settings, policy=policy, launcher=await launcher()),
-            socket=place,
-            cwd=None if settings.place else settings.cwd or None,
-            env=agent_environment(allow=_allowed_variables(settings), explicit=settings.env),
-            linger=settings.linger,
-            lease=None if lasting is None else lasting.seconds,
-            since=None if lasting is None else lasting.since,
+            HostOrder(
+                command=command_of(name, settings, policy=policy, launcher=await launcher()),
+                socket=place,
+                cwd=None if settings.place else settings.cwd or None,
+                env=agent_environment(allow=_allowed_variables(settings), explicit=settings.env),
+                linger=settings.linger,
+                lease=None if lasting is None else moment(lasting.seconds, lasting.since),
+            )
         )
 
     async def reach() -> AgentChannel:

@@ -25,8 +25,7 @@ from dragoman.transport.http_asgi import respond
 from dragoman.transport.http_connection import Bounds
 from dragoman.transport.messages import MessageTransport
 from dragoman_hub.api.endpoint import TICKET, AcpEndpoint, Visit
-from dragoman_hub.api.history_api import HistoryApi
-from dragoman_hub.api.history_door import HistoryDoor
+from dragoman_hub.api.history_api import HistoryApi, HistoryDoor
 from dragoman_hub.api.listener import NETWORK
 from dragoman_hub.api.pairing import PAIR, PairingDoor
 from dragoman_hub.api.push_answer import PUSH_ANSWER, PushAnswerDoor

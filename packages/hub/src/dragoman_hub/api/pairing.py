@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import decode_json
 from dragoman.errors import LocalMistake
-from dragoman.transport.http_asgi import Receive, Send, respond
+from dragoman.transport.http_asgi import Receive, Send, read_body, respond
 from dragoman_hub.api.cors import allowances, is_preflight, share_with_page
-from dragoman_hub.api.json_post import answer_json, read_post, refuse_json
-from dragoman_hub.api.request_admission import log_refusal
+from dragoman_hub.api.request_admission import ONCE, log_refusal
 from dragoman_hub.api.server import admit
 from dragoman_hub.gate.admission import Admission, AdmissionRefusal
 from dragoman_hub.gate.pairing import Pairings
@@ -78,3 +78,53 @@ class PairingDoor:
         log_refusal(scope, refusal)
         reason = refusal.reason or {401: UNKNOWN, 429: TRY_LATER}.get(refusal.status, "")
         await refuse_json(send, refusal, reason)
+
+
+# Reads a small JSON body from a sender that has a secret in the body instead of a token.
+#
+# The secret is in the body: addresses are logged by proxies, bodies are not. Only JSON is taken, which no
+# form of another page can send, and only under a name of ours.
+
+BODY = 2048
+"""Bytes of a request; a secret and a few words have less."""
+
+T = TypeVar("T")
+
+
+async def read_post(
+    admission: Admission, scope: Any, receive: Receive, kind: type[T]
+) -> T | AdmissionRefusal:
+    """The body of the request, or the reason why it is refused."""
+    critical = [name for name, _ in scope["headers"] if name in ONCE]
+    if len(critical) != len(set(critical)):
+        return AdmissionRefusal(400, "a header stands there twice")
+    headers = dict(scope["headers"])
+    refusal = admission.check_address(headers)
+    if refusal is not None:
+        return refusal
+    path = scope["path"]
+    if scope["method"] != "POST":
+        return AdmissionRefusal(405, f"{path} by something else than POST")
+    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+        return AdmissionRefusal(415, f"{path} with something else than JSON")
+    body = await read_body(headers, receive, BODY)
+    if isinstance(body, int):
+        return AdmissionRefusal(body, f"{path} with a body that cannot be read")
+    try:
+        return decode_json(body, kind)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return AdmissionRefusal(400, f"{path} without what it needs")
+
+
+async def answer_json(
+    send: Send, status: int, value: object, *, headers: list[tuple[bytes, bytes]] | None = None
+) -> None:
+    """Send a JSON answer that must not be cached."""
+    no_store = [(b"cache-control", b"no-store"), *(headers or [])]
+    await respond(send, status, msgspec.json.encode(value), kind=b"application/json", headers=no_store)
+
+
+async def refuse_json(send: Send, refusal: AdmissionRefusal, reason: str) -> None:
+    """Send a refusal; `reason` is for the user."""
+    headers = [(b"allow", b"POST")] if refusal.status == 405 else refusal.headers
+    await answer_json(send, refusal.status, {"reason": reason}, headers=headers)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dragoman.errors import JournalError
 from dragoman.transport.http_asgi import Receive, Send
-from dragoman_hub.api.json_post import answer_json, read_post, refuse_json
+from dragoman_hub.api.pairing import answer_json, read_post, refuse_json
 from dragoman_hub.api.request_admission import log_refusal
 from dragoman_hub.api.server import admit
 from dragoman_hub.clients.client import ClientHub

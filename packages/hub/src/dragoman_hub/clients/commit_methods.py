@@ -63,7 +63,7 @@ class CommitMethods:
         results: list[CommitResult] = []
         work = self._commit(session, _paths(params), message, identity, results)
         task = self._hub.owner.start(work)
-        task.add_done_callback(_look_at)  # the client may have left
+        task.add_done_callback(look_at_error)  # the client may have left
         await asyncio.shield(task)
         (result,) = results
         log.info("session %s: %d files committed by %s", session.id, len(result.paths), client.grant.name)
@@ -128,7 +128,7 @@ class CommitMethods:
         ]
 
 
-def _look_at(task: asyncio.Task[None]) -> None:
+def look_at_error(task: asyncio.Task[None]) -> None:
     if not task.cancelled():
         task.exception()
 

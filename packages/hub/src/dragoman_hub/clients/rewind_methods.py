@@ -17,6 +17,7 @@ from dragoman.errors import ErrorAnswer
 from dragoman.wire.codes import invalid_params, invalid_request
 from dragoman.wire.envelope import JsonObject
 from dragoman_hub.clients.client import ClientHub, HubClient
+from dragoman_hub.clients.commit_methods import look_at_error
 from dragoman_hub.clients.session_progress import SessionProgress
 from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.gate.table import FORBIDDEN
@@ -77,7 +78,7 @@ class RewindMethods:
         task = self._hub.owner.start(
             self._carry_out(client, session, f"_dragoman/hub/{name}", title, work, results)
         )
-        task.add_done_callback(_look_at)  # the client may have left
+        task.add_done_callback(look_at_error)  # the client may have left
         await asyncio.shield(task)
         (done,) = results
         return {"turn": done.turn, "paths": done.paths, "failures": to_builtins(done.failures)}
@@ -131,11 +132,6 @@ class RewindMethods:
                 raise ErrorAnswer(
                     FORBIDDEN, "Forbidden: this token may not use that folder", {"scope": "roots"}
                 )
-
-
-def _look_at(task: asyncio.Task[None]) -> None:
-    if not task.cancelled():
-        task.exception()
 
 
 def _notice(done: RewindDone, cwd: str) -> JsonObject:

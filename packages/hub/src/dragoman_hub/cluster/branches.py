@@ -116,10 +116,7 @@ class LinkBranch:
         *,
         node: str,
         number: int,
-        grant: Grant,
-        agent: str,
-        params: bytes,
-        age: float,
+        opening: ClientOpening,
     ) -> None:
         self.node = node
         self.number = number
@@ -128,13 +125,6 @@ class LinkBranch:
         self._taken_bytes = self._acknowledged_bytes = 0
         self._waiting: asyncio.Task[None] | None = None
         self._link: NodeLink = links.open(node, self)
-        opening = ClientOpening(
-            grant=msgspec.to_builtins(grant),
-            agent=agent,
-            initialize=params,
-            first_id=number * SPAN,
-            age=age,
-        )
         self._link.say(words.OPEN, payload=msgspec.json.encode(opening))
 
     def say(self, frame: bytes, /) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from typing import Any, Protocol
 
-from msgspec import Raw
+from msgspec import Raw, to_builtins
 
 from dragoman.errors import CallFailed, DragomanError, LinkClosed
 from dragoman.runtime.owner import TaskOwner
@@ -34,6 +34,7 @@ from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES
 from dragoman.wire.envelope import Envelope, Id
 from dragoman_hub.clients.client import ClientHub
 from dragoman_hub.cluster.branches import SPAN, Branch, HomeBranch, LinkBranch
+from dragoman_hub.cluster.link_messages import ClientOpening
 from dragoman_hub.cluster.links import Links
 from dragoman_hub.cluster.owners import Owners
 from dragoman_hub.cluster.pending_requests import MAKING, PendingRequest, pending_request
@@ -211,16 +212,14 @@ class ClientRouter:
         branch = self._branches.get(node)
         if branch is None:
             self._numbers += 1
-            branch = LinkBranch(
-                self,
-                self.cluster.links,
-                node=node,
-                number=self._numbers,
-                grant=self._grant,
+            opening = ClientOpening(
+                grant=to_builtins(self._grant),
                 agent=self.home.client.agent,
-                params=self._params,
+                initialize=self._params,
+                first_id=self._numbers * SPAN,
                 age=asyncio.get_running_loop().time() - self.home.client.since,
             )
+            branch = LinkBranch(self, self.cluster.links, node=node, number=self._numbers, opening=opening)
             self._branches[node] = branch
         return branch
 

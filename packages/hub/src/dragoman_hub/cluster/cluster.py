@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -23,7 +23,6 @@ from dragoman_hub.cluster.client_router import ClientRouter
 from dragoman_hub.cluster.links import LinkEnd, Links, NodeLink
 from dragoman_hub.cluster.membership import Members, Node
 from dragoman_hub.cluster.owners import Owners
-from dragoman_hub.cluster.placement import can_have, heir, place
 from dragoman_hub.cluster.remote_client import take_guest
 from dragoman_hub.engine.lifecycle import hand_over, lose
 from dragoman_hub.engine.ownership import SessionLease
@@ -299,3 +298,42 @@ class Cluster:
 def _origin(name: str) -> int:
     """Processes of two machines may have the same number."""
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=2).digest()) << 32
+
+
+# Chooses a node for a session without an owner: a suitable one with little load. Pure.
+
+
+def can_have(node: Node, agent: str, cwd: str, needs: Iterable[str] = ()) -> bool:
+    """Whether the node offers the agent, meets its requirements, and may use the folder."""
+    is_offered = not agent or agent in node.agents
+    return is_offered and set(needs) <= set(node.labels) and (not node.roots or _has_root(node.roots, cwd))
+
+
+def _has_root(roots: Sequence[str], cwd: str) -> bool:
+    return not cwd or any(cwd == root or cwd.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def place(
+    nodes: Sequence[Node], *, agent: str, cwd: str, needs: Iterable[str] = (), home: str = ""
+) -> Node | None:
+    """The node with the fewest running turns and open sessions; among equals the client's own."""
+    needs = tuple(needs)
+    able = [node for node in nodes if node.state == "alive" and can_have(node, agent, cwd, needs)]
+    if not able:
+        return None
+    return min(able, key=lambda one: (one.busy, one.sessions, one.name != home, one.name))
+
+
+def heir(nodes: Sequence[Node], session: str, able: Iterable[str] = ()) -> str | None:
+    """The node that takes over a dead node's session: all nodes compute the same one, and different ones
+    for different sessions.
+    """
+    able_names = set(able)
+    names = [
+        node.name for node in nodes if node.state == "alive" and (not able_names or node.name in able_names)
+    ]
+    return max(names, key=lambda name: _weight(name, session), default=None)
+
+
+def _weight(name: str, session: str) -> bytes:
+    return hashlib.blake2b(f"{name}\0{session}".encode(), digest_size=8).digest()

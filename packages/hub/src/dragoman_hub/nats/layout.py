@@ -19,7 +19,7 @@ from __future__ import annotations
 from base64 import b32hexencode
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
 from dragoman_hub.nats.options import NatsOptions
 
@@ -92,31 +92,6 @@ def register_bucket(prefix: str) -> str:
 
 def keys_bucket(prefix: str) -> str:
     return f"{prefix}_keys"
-
-
-class Permissions(NamedTuple):
-    """What a user of one prefix must be allowed, and nothing more is needed: tenants of one account who have
-    only their own see nothing of each other.
-    """
-
-    publish: list[str]
-    subscribe: list[str]
-
-
-def permissions_of(prefix: str, *, shards: int) -> Permissions:
-    layout = Layout(prefix, shards=shards)
-    buckets = [meta_bucket(prefix), register_bucket(prefix), keys_bucket(prefix)]
-    streams = [layout.shard(number) for number in range(shards)]
-    streams += [layout.objects, layout.originals, *(f"KV_{bucket}" for bucket in buckets)]
-    calls = ("STREAM.*", "STREAM.MSG.GET", "DIRECT.GET")
-    subscriptions = [f"{prefix}.>", *(f"$KV.{bucket}.>" for bucket in buckets)]
-    erase_subject = f"$JS.API.STREAM.MSG.DELETE.{layout.originals}"
-    api_subjects = [
-        f"$O.{prefix}.>",
-        erase_subject,
-        *(f"$JS.API.{what}.{stream}" for stream in streams for what in calls),
-    ]
-    return Permissions([*subscriptions, *api_subjects], subscriptions)
 
 
 def settings_of(layout: Layout, options: NatsOptions, *, replicas: int) -> list[dict[str, Any]]:

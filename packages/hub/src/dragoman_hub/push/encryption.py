@@ -53,13 +53,6 @@ def decode_base64(text: str) -> bytes:
         raise ValueError(str(error)) from None
 
 
-def check_keys(p256dh: str, auth: str) -> None:
-    """Raises `ValueError` unless these are the keys of a subscription."""
-    ec.EllipticCurvePublicKey.from_encoded_point(CURVE, decode_base64(p256dh))
-    if len(decode_base64(auth)) != AUTH_BYTES:
-        raise ValueError(f"auth has not {AUTH_BYTES} bytes")
-
-
 def _public_point(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.public_key().public_bytes(
         serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint
@@ -70,42 +63,23 @@ def _derive(key: bytes, data: bytes) -> bytes:
     return hmac.new(key, data, hashlib.sha256).digest()
 
 
-def encrypt(
-    message: bytes,
-    *,
-    p256dh: str,
-    auth: str,
-    salt: bytes | None = None,
-    sender: ec.EllipticCurvePrivateKey | None = None,
-    padded: int = PADDED,
-) -> bytes:
-    """The body of a request, for the holder of the keys. `salt` and `sender` are new for each message."""
-    salt = salt or os.urandom(16)
-    sender = sender or ec.generate_private_key(CURVE)
-    receiver_point, sender_point = decode_base64(p256dh), _public_point(sender)
-    receiver = ec.EllipticCurvePublicKey.from_encoded_point(CURVE, receiver_point)
-    key_material = _derive(decode_base64(auth), sender.exchange(ec.ECDH(), receiver))
-    secret = _derive(key_material, b"WebPush: info\0" + receiver_point + sender_point + b"\1")
-    seed = _derive(salt, secret)
-    key = _derive(seed, b"Content-Encoding: aes128gcm\0\1")[:16]
-    nonce = _derive(seed, b"Content-Encoding: nonce\0\1")[:12]
-    record = message + b"\2" + bytes(max(0, padded - len(message) - 1))  # 2: it is the last record
-    head = salt + struct.pack(">IB", RECORD, len(sender_point)) + sender_point
-    return head + AESGCM(key).encrypt(nonce, record, None)
-
-
 class VapidKey:
-    """The key that identifies this hub to push services."""
+    """The key that identifies this hub to push services, and what else needs cryptography."""
 
-    def __init__(self, key: ec.EllipticCurvePrivateKey, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, key: ec.EllipticCurvePrivateKey, *, contact: str = "", clock: Callable[[], float] = time.time
+    ) -> None:
         self._key = key
+        self._contact = contact
         self._clock = clock
         self.public = encode_base64(_public_point(key))
         """What a page subscribes with."""
 
     @classmethod
-    def open(cls, path: Path, *, clock: Callable[[], float] = time.time) -> VapidKey:
-        """The key of a file, which is made for its owner's eyes if there is none. Raises `LocalMistake`."""
+    def open(cls, path: Path, *, contact: str = "") -> VapidKey:
+        """The key of a file, which is made for its owner's eyes if there is none. Raises `LocalMistake`.
+        `contact` is an address for whoever runs a push service.
+        """
         try:
             data = _read_private(path)
         except FileNotFoundError:
@@ -118,21 +92,52 @@ class VapidKey:
             raise LocalMistake(f"{path}: holds no key; without the file, the hub makes another one") from None
         if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
             raise LocalMistake(f"{path}: holds a key of another kind than P-256")
-        return cls(key, clock=clock)
+        return cls(key, contact=contact)
 
-    def authorization(self, endpoint: str, *, contact: str = "") -> str:
+    def authorization(self, endpoint: str) -> str:
         """The header of a request to an endpoint: good for its host alone, and for half a day."""
         address = urlsplit(endpoint)
         claims = {
             "aud": f"{address.scheme}://{address.netloc}",
             "exp": int(self._clock()) + TOKEN_SECONDS,
-            **({"sub": contact} if contact else {}),
+            **({"sub": self._contact} if self._contact else {}),
         }
         head = encode_base64(msgspec.json.encode({"typ": "JWT", "alg": "ES256"}))
         claim_text = f"{head}.{encode_base64(msgspec.json.encode(claims))}"
         r, s = decode_dss_signature(self._key.sign(claim_text.encode(), ec.ECDSA(hashes.SHA256())))
         signature = encode_base64(r.to_bytes(32, "big") + s.to_bytes(32, "big"))
         return f"vapid t={claim_text}.{signature}, k={self.public}"
+
+    @staticmethod
+    def check_keys(p256dh: str, auth: str) -> None:
+        """Raises `ValueError` unless these are the keys of a subscription."""
+        ec.EllipticCurvePublicKey.from_encoded_point(CURVE, decode_base64(p256dh))
+        if len(decode_base64(auth)) != AUTH_BYTES:
+            raise ValueError(f"auth has not {AUTH_BYTES} bytes")
+
+    @staticmethod
+    def encrypt(
+        message: bytes,
+        *,
+        p256dh: str,
+        auth: str,
+        salt: bytes | None = None,
+        sender: ec.EllipticCurvePrivateKey | None = None,
+        padded: int = PADDED,
+    ) -> bytes:
+        """The body of a request, for the holder of the keys. `salt` and `sender` are new for each message."""
+        salt = salt or os.urandom(16)
+        sender = sender or ec.generate_private_key(CURVE)
+        receiver_point, sender_point = decode_base64(p256dh), _public_point(sender)
+        receiver = ec.EllipticCurvePublicKey.from_encoded_point(CURVE, receiver_point)
+        key_material = _derive(decode_base64(auth), sender.exchange(ec.ECDH(), receiver))
+        secret = _derive(key_material, b"WebPush: info\0" + receiver_point + sender_point + b"\1")
+        seed = _derive(salt, secret)
+        key = _derive(seed, b"Content-Encoding: aes128gcm\0\1")[:16]
+        nonce = _derive(seed, b"Content-Encoding: nonce\0\1")[:12]
+        record = message + b"\2" + bytes(max(0, padded - len(message) - 1))  # 2: it is the last record
+        head = salt + struct.pack(">IB", RECORD, len(sender_point)) + sender_point
+        return head + AESGCM(key).encrypt(nonce, record, None)
 
 
 def _read_private(path: Path) -> bytes:

@@ -15,7 +15,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
@@ -52,18 +52,11 @@ QUESTION_KINDS: Mapping[str, PushKind] = {
 }
 URGENT = frozenset({"permission", "question"})
 
-ASK_DELAY = 2.0
-"""Seconds in which somebody at a screen, or a rule, may answer before devices are told."""
-
-RULES_SECONDS, RULES_PAUSE = 2.0, 0.1
-"""How much longer a question waits for the reviewer's rules, where a device has buttons, and how often it is
-looked at meanwhile."""
+RULES_PAUSE = 0.1
+"""Seconds between two looks at a question that waits for the reviewer's rules."""
 
 LIFETIME = 12 * 3600
 """Seconds for which a service keeps a message for a device that is switched off."""
-
-PAUSES = (2.0, 10.0, 60.0)
-"""Seconds before each further try."""
 
 LONGEST_PAUSE = 300.0
 """A service may ask for so much more patience, and not for more."""
@@ -79,7 +72,25 @@ class PushKey(Protocol):
 
     public: str
 
-    def authorization(self, endpoint: str, *, contact: str = "") -> str: ...
+    def authorization(self, endpoint: str) -> str: ...
+
+    def encrypt(self, message: bytes, *, p256dh: str, auth: str) -> bytes: ...
+
+    def check_keys(self, p256dh: str, auth: str) -> None: ...
+
+
+class PushPaces(NamedTuple):
+    """How long things wait."""
+
+    ask: float = 2.0
+    """Seconds in which somebody at a screen, or a rule, may answer before devices are told."""
+    rules: float = 2.0
+    """How much longer a question waits for the reviewer's rules, where a device has buttons."""
+    tries: tuple[float, ...] = (2.0, 10.0, 60.0)
+    """Seconds before each further try."""
+
+
+PACES = PushPaces()
 
 
 class PushMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -141,29 +152,18 @@ class PushNotifier:
         store: SubscriptionStore,
         key: PushKey,
         *,
-        encrypt: Callable[..., bytes],
-        check_keys: Callable[[str, str], None],
         grant_of: Callable[[str], Grant | None],
-        contact: str = "",
         may_be_private: bool = False,
-        ask_delay: float = ASK_DELAY,
-        rules_seconds: float = RULES_SECONDS,
-        pauses: tuple[float, ...] = PAUSES,
+        paces: PushPaces = PACES,
         send: Callable[..., Awaitable[PushAnswer]] = post,
-        tickets: AnswerTickets | None = None,
     ) -> None:
         self.store = store
         self.key = key
-        self._encrypt = encrypt
-        self._check_keys = check_keys
         self._grant_of = grant_of
-        self._contact = contact
         self._may_be_private = may_be_private
-        self._ask_delay = ask_delay
-        self._rules_seconds = rules_seconds
-        self._pauses = pauses
+        self._paces = paces
         self._send = send
-        self._tickets = tickets or AnswerTickets()
+        self.tickets = AnswerTickets()
         self._owner = TaskOwner("push")
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._progress: dict[str, _SessionGlance] = {}
@@ -180,7 +180,7 @@ class PushNotifier:
         or leads where the hub does not send.
         """
         try:
-            self._check_keys(p256dh, auth)
+            self.key.check_keys(p256dh, auth)
         except ValueError:
             raise LocalMistake("the keys are not keys of a push subscription") from None
         try:
@@ -232,9 +232,9 @@ class PushNotifier:
             self._progress.pop(session.id, None)
 
     async def _ask(self, session: LiveSession, number: int) -> None:
-        await asyncio.sleep(self._ask_delay)
+        await asyncio.sleep(self._paces.ask)
         if any(subscription.answers for subscription in self.store):
-            await _wait_for_rules(session, number, self._rules_seconds)
+            await _wait_for_rules(session, number, self._paces.rules)
         request = session.state.visible_request(number)
         if request is not None and request.is_question:
             kind = QUESTION_KINDS.get(request.method, "question")
@@ -276,7 +276,7 @@ class PushNotifier:
         if request is None or not subscription.answers or not grant.may("approve"):
             return {}
         tickets = {
-            button: self._tickets.issue(
+            button: self.tickets.issue(
                 session.id,
                 request,
                 option,
@@ -291,7 +291,7 @@ class PushNotifier:
         self, secret: str, session_of: Callable[[str], LiveSession | None]
     ) -> PushedAnswer | None:
         """What may be answered with a ticket, now; None if nothing may. The ticket is used up by that."""
-        ticket = self._tickets.redeem(secret)
+        ticket = self.tickets.redeem(secret)
         if ticket is None:
             return None
         subscription, grant = self.store.find(ticket.endpoint), self._grant_of(ticket.token)
@@ -307,7 +307,7 @@ class PushNotifier:
     # Sending.
 
     async def _deliver(self, subscription: PushSubscription, message: PushMessage) -> None:
-        for pause in (*self._pauses, None):
+        for pause in (*self._paces.tries, None):
             try:
                 async with self._slots:
                     answer = await self._post(subscription, message)
@@ -339,9 +339,10 @@ class PushNotifier:
             "Topic": topic,
             "Content-Type": "application/octet-stream",
             "Content-Encoding": "aes128gcm",
-            "Authorization": self.key.authorization(subscription.endpoint, contact=self._contact),
+            "Authorization": self.key.authorization(subscription.endpoint),
         }
-        body = self._encrypt(msgspec.json.encode(message), p256dh=subscription.p256dh, auth=subscription.auth)
+        data = msgspec.json.encode(message)
+        body = self.key.encrypt(data, p256dh=subscription.p256dh, auth=subscription.auth)
         return await self._send(subscription.endpoint, body, headers, may_be_private=self._may_be_private)
 
     def _remove(self, subscription: PushSubscription, why: str) -> None:

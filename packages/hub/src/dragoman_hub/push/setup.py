@@ -26,16 +26,13 @@ def open_push(
     `LocalMistake`.
     """
     try:
-        from dragoman_hub.push.encryption import VapidKey, check_keys, encrypt  # needs cryptography
+        from dragoman_hub.push.encryption import VapidKey  # needs cryptography
     except ImportError:
         return MISSING
     return PushNotifier(
         SubscriptionStore(folder / "push.json"),
-        VapidKey.open(folder / "vapid.pem"),
-        encrypt=encrypt,
-        check_keys=check_keys,
+        VapidKey.open(folder / "vapid.pem", contact=contact or _contact_of(hosts)),
         grant_of=grant_of,
-        contact=contact or _contact_of(hosts),
         may_be_private=may_be_private,
     )
 

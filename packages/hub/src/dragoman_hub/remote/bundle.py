@@ -10,16 +10,24 @@ the package changes.
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
+import io
+import json
+import os
+import platform
 import sysconfig
+import zipfile
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from dragoman.errors import LocalMistake
 from dragoman.system.folders import user_folder
 from dragoman.system.replacement import replace_file
 from dragoman.version import VERSION
-from dragoman_hub.remote.package_files import own_packages, package_files
 
 MOST_ARCHIVES = 3
 """Archives that stay in the cache; more are of versions that nobody runs any more."""
@@ -40,8 +48,6 @@ class Bundle(Struct, frozen=True, kw_only=True):
 def make_bundle(pyz: str | None = None) -> Bundle:
     """The archive: the one that is named, or one of the package that runs here. Raises `LocalMistake`."""
     if pyz is not None:
-        from dragoman_hub.remote.archive import read_released
-
         data = read_released(pyz)
         return Bundle(data=data, sha256=hashlib.sha256(data).hexdigest(), version=VERSION)
     folder = user_folder("cache") / "bundles"
@@ -49,8 +55,6 @@ def make_bundle(pyz: str | None = None) -> Bundle:
     try:
         data = path.read_bytes()
     except OSError:
-        from dragoman_hub.remote.archive import pack  # needed once for each version
-
         data = pack()
         _keep(path, data)
     return Bundle(data=data, sha256=hashlib.sha256(data).hexdigest(), version=VERSION)
@@ -75,3 +79,124 @@ def _fingerprint() -> str:
             status = file.stat()
             digest.update(f"{file}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:16]
+
+
+# Makes the archive of our code for a remote machine from this installation, or reads a released one.
+#
+# Apart from `bundle`, because a start that finds its archive made needs nothing of this.
+
+DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def pack() -> bytes:
+    """The archive of the package that runs here."""
+    library = Path(msgspec.__file__).parent
+    suffix = next((_suffix(file) for file in package_files(library) if _is_compiled(file)), "")
+    machine = platform.machine().lower() if "darwin" in suffix else ""
+    wheels = [
+        (f"dragoman-{VERSION}-py3-none-any.whl", _zip_of(*own_packages()), "", ""),
+        (f"msgspec-{sysconfig.get_platform()}.whl", _zip_of(library), suffix, machine),
+    ]
+    contents = {
+        "systems": sysconfig.get_platform(),
+        "msgspec": f"msgspec=={importlib.metadata.version('msgspec')}",
+        "wheels": [
+            {
+                "name": name,
+                "sha256": hashlib.sha256(data).hexdigest(),
+                "suffix": suffix,
+                "machine": machine,
+            }
+            for name, data, suffix, machine in wheels
+        ],
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        _add(archive, "contents.json", json.dumps(contents, indent=1).encode())
+        for name, data, _, _ in wheels:
+            _add(archive, f"wheels/{name}", data)
+    return content.getvalue()
+
+
+def _zip_of(*packages: Path) -> bytes:
+    """Packages as they are imported, each below its name."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", compression=zipfile.ZIP_DEFLATED) as archive:
+        for package in packages:
+            for file in package_files(package):
+                name = f"{package.name}/{file.relative_to(package).as_posix()}"
+                _add(archive, name, file.read_bytes(), compression=zipfile.ZIP_DEFLATED)
+    return content.getvalue()
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes, *, compression: int = zipfile.ZIP_STORED) -> None:
+    entry = zipfile.ZipInfo(name, DATE)
+    entry.external_attr = 0o644 << 16
+    entry.create_system = 3
+    entry.compress_type = compression
+    archive.writestr(entry, data)
+
+
+def read_released(pyz: str) -> bytes:
+    """The bytes of a released file of our version. Raises `LocalMistake`."""
+    try:
+        data = Path(pyz).read_bytes()
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            wheels = json.loads(archive.read("contents.json"))["wheels"]
+        name = next(wheel["name"] for wheel in wheels if wheel["name"].startswith("dragoman-"))
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError, StopIteration) as error:
+        raise LocalMistake(f"{pyz} is not a dragoman.pyz that could be brought along: {error}") from error
+    version = name.split("-")[1]
+    if version != VERSION:
+        raise LocalMistake(
+            f"{pyz} is version {version}, this is {VERSION}; both sides must be the same version"
+        )
+    return data
+
+
+def _is_compiled(file: Path) -> bool:
+    return file.suffix in (".so", ".pyd")
+
+
+def _suffix(file: Path) -> str:
+    return "." + file.name.split(".", 1)[1]
+
+
+# Lists the files to copy to a remote machine: all of msgspec, and the parts of ours that it needs.
+
+LEFT_OUT = ("__pycache__",)
+
+NEEDED = ("dragoman", "dragoman_local", "dragoman_review", "dragoman_hub", "dragoman_app")
+"""Packages of ours that the other side needs, but for the folders below."""
+
+NOT_NEEDED = {"dragoman_app": ("tui",)}
+"""Folders that nobody needs there."""
+
+ALONE = {"dragoman_hub": (("agents", "host"), ("remote",))}
+"""Packages of which nothing else is needed."""
+
+
+def own_packages() -> list[Path]:
+    """The folders of those that are installed here."""
+    specs = [spec for name in NEEDED if (spec := find_spec(name)) is not None]
+    return [Path(place) for spec in specs for place in spec.submodule_search_locations or ()]
+
+
+def package_files(package: Path) -> Iterator[Path]:
+    """The files of a package, in order."""
+    wanted = ALONE.get(package.name)
+    for folder, folders, names in os.walk(package):
+        way = Path(folder).relative_to(package).parts
+        folders[:] = [name for name in sorted(folders) if _is_needed(package.name, (*way, name))]
+        is_way = wanted is not None and not any(way[: len(place)] == place for place in wanted)
+        for name in sorted(names):
+            if not is_way or name == "__init__.py":
+                yield Path(folder, name)
+
+
+def _is_needed(package: str, way: tuple[str, ...]) -> bool:
+    """Whether a folder is needed on the other side, or leads to one, by the names on the way to it."""
+    if way[-1] in LEFT_OUT or way[0] in NOT_NEEDED.get(package, ()):
+        return False
+    wanted = ALONE.get(package)
+    return wanted is None or any(way[: len(place)] == place[: len(way)] for place in wanted)

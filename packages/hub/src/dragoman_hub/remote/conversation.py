@@ -6,12 +6,16 @@ if the client does not decide them itself, and `wall` keeps the other side from 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 from dragoman.runtime.relay import Relay, RelayDirection
 from dragoman.transport.contract import Transport
+from dragoman.wire import MalformedFrame, Notification, Request, decode, encode, error_object, failure
+from dragoman.wire.codes import METHOD_NOT_FOUND
 from dragoman.wire.glance import glance_block, lines_of
-from dragoman_hub.remote.wall import RemoteWall
+from dragoman_local.workspace.remote_access import PERMIT_METHOD
 
 if TYPE_CHECKING:  # most conversations need neither, and start faster without
     from dragoman_hub.remote.decider import AccessDecider
@@ -66,3 +70,47 @@ class RemoteConversation:
 
     async def finish(self, way: RelayDirection, seconds: float) -> None:
         """Nothing is held back here."""
+
+
+# Filters the messages of a remote machine to a local client that lends its files: closed by default.
+#
+# The other side lends its own files and terminals, so nothing that it sends may ask for ours. A frame is
+# read once, judged, and written anew from what was read: a client that reads an odd spelling otherwise than
+# we do gets ours. What is not on the list is refused there and never seen here.
+
+log = logging.getLogger(__name__)
+
+REQUESTS: Final = frozenset(
+    {"session/request_permission", "elicitation/create", "mcp/message", PERMIT_METHOD}
+)
+NOTIFICATIONS: Final = frozenset(
+    {"session/update", "elicitation/complete", "auth/status_update", "$/cancel_request"}
+)
+OURS: Final = "_dragoman/"
+
+
+class RemoteWall:
+    """The filter of one conversation. `to_agent` writes a refusal to the other side."""
+
+    def __init__(self, to_agent: Callable[[bytes], None]) -> None:
+        self._to_agent = to_agent
+
+    def pass_on(self, line: bytes) -> bytes | None:
+        """The frame as it goes on to the client; None if it does not."""
+        envelope = decode(line)
+        if isinstance(envelope, MalformedFrame):
+            log.warning("a frame of the other side is not passed on: %s", envelope.why)
+            return None
+        if isinstance(envelope, Request) and envelope.method not in REQUESTS:
+            log.warning("a request of the other side is refused: %s", envelope.method)
+            why = "Method not found: the client lends no files and no terminals to another machine"
+            self._to_agent(failure(envelope.id, error_object(METHOD_NOT_FOUND, why)))
+            return None
+        if isinstance(envelope, Notification) and not _may_tell(envelope.method):
+            log.warning("a notification of the other side is not passed on: %s", envelope.method)
+            return None
+        return encode(envelope)
+
+
+def _may_tell(method: str) -> bool:
+    return method in NOTIFICATIONS or (method.startswith("_") and not method.startswith(OURS))

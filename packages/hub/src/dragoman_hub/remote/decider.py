@@ -24,7 +24,7 @@ from dragoman.wire import Failure, Response, decode, error_object, failure, resp
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Request, id_key
 from dragoman.wire.glance import Glance
-from dragoman_hub.remote.own_calls import OwnCalls, params_in
+from dragoman_hub.remote.lender import OwnCalls, params_in
 from dragoman_local.known.identity import identity_of_command
 from dragoman_local.workspace.policy.act_view import lent_call
 from dragoman_local.workspace.policy.judge import PermissionPrompt

@@ -12,14 +12,24 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from dragoman.errors import LinkClosed
+from dragoman.transport.contract import Sink
+from dragoman.transport.owned_tree import OwnedTree
+from dragoman.transport.passing_transport import PassingTransport
+from dragoman.transport.process import ChildTransport
 from dragoman_hub.agents.host import place
 from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.host_process import main, run_host
-from dragoman_hub.remote.lent_agent import LentAgent
+
+if TYPE_CHECKING:
+    from dragoman_hub.remote.lender import RemoteLender
+    from dragoman_local.sandbox.boundary import SandboxChoice
 
 OWN_VARIABLES = ("PYTHONPATH", "DRAGOMAN_AGENT_PYTHONPATH")
 """Variables for processes of ours alone."""
@@ -67,3 +77,85 @@ def _at_home(word: str) -> str:
 if __name__ == "__main__":
     # Everything is closed and removed by now; taking the interpreter apart would only take time.
     os._exit(main(sys.argv[1:], run_lending_host))
+
+
+# A remote agent as its host sees it: a transport that includes the lender of files and terminals.
+#
+# What the host writes goes through the lender to the agent, and what the agent says goes through it to the
+# host. Pauses and pending bytes are those of the agent's own pipes. The lender is imported when the agent
+# runs already, so that the two start at the same time.
+
+
+class LentAgent(PassingTransport):
+    """The transport to a remote agent, and the sink of the agent's frames. Call `start` before the first
+    write.
+    """
+
+    def __init__(self, child: ChildTransport, *, sandbox: SandboxChoice = "auto") -> None:
+        """`sandbox` is the wall around what is lent to it."""
+        super().__init__(child)
+        self._child = child
+        self._sandbox = sandbox
+        self._lender: RemoteLender
+        self._sink: Sink | None = None
+        self._has_ended = False
+
+    @property
+    def tree(self) -> OwnedTree:
+        """The processes of the agent."""
+        return self._child.tree
+
+    def start(self, sink: Sink) -> None:
+        from dragoman_hub.remote.lender import RemoteLender
+
+        self._sink = sink
+        self._lender = RemoteLender(
+            to_agent=self._tell_agent,
+            drain=self._drain,
+            to_client=self._tell_client,
+            sandbox=self._sandbox,
+        )
+        self._child.start(self)
+
+    def write(self, block: bytes | bytearray | memoryview) -> None:
+        if lines := self._lender.from_client(bytes(block)):
+            self._child.write(lines)
+
+    async def aclose(self) -> None:
+        """End the agent, and then every command that was lent to it."""
+        try:
+            await self._child.aclose()
+        finally:
+            await self._lender.aclose()
+
+    # The agent speaks.
+
+    def feed(self, block: bytes) -> None:
+        assert self._sink is not None
+        # The last frame of a stream may lack its newline; behind it may come one of ours.
+        if lines := self._lender.from_agent(block if block[-1:] == b"\n" else block + b"\n"):
+            self._sink.feed(lines)
+
+    def on_oversized(self, size: int) -> None:
+        assert self._sink is not None
+        self._sink.on_oversized(size)
+
+    def on_end(self, reason: BaseException | None) -> None:
+        assert self._sink is not None
+        self._has_ended = True
+        self._lender.give_up()
+        self._sink.on_end(reason)
+
+    # The lender speaks.
+
+    def _tell_agent(self, line: bytes) -> None:
+        with suppress(LinkClosed):  # nobody is there to read it
+            self._child.write(line)
+
+    async def _drain(self) -> None:
+        with suppress(LinkClosed):
+            await self._child.drain()
+
+    def _tell_client(self, line: bytes) -> None:
+        if self._sink is not None and not self._has_ended:
+            self._sink.feed(line)

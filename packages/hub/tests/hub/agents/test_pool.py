@@ -11,8 +11,9 @@ import pytest
 
 from dragoman.errors import AgentFailed
 from dragoman_hub.agents.channel import AgentChannel, LeaseTerm
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.hosted_agents import find_hosted, host_agent
-from dragoman_hub.agents.host.lease import now
+from dragoman_hub.agents.host.lease import moment, now
 from dragoman_hub.agents.pool import AgentPool, AgentSpec
 from dragoman_hub.agents.specs import specs_of
 from dragoman_hub.settings import AgentSettings
@@ -44,7 +45,9 @@ async def test_an_agent_whose_start_takes_longer_than_several_leases_starts(tmp_
     async def open_() -> AgentChannel:
         # The first lease covers the start of the host; without a renewal the agent is ended soon after it.
         command = [sys.executable, "-c", LATE % SLOW]
-        return await host_agent(command, socket=place, lease=30.0, lease_linger=5.0)
+        return await host_agent(
+            HostOrder(command=command, socket=place, lease=moment(30.0), lease_linger=5.0)
+        )
 
     async def adopt() -> AgentChannel | None:
         return await find_hosted(place)
@@ -74,7 +77,7 @@ async def test_an_agent_that_has_not_answered_yet_ends_with_its_hub(tmp_path: Pa
     place = tmp_path / "late.sock"
 
     async def open_() -> AgentChannel:
-        return await host_agent([sys.executable, "-c", LATE % 600.0], socket=place)
+        return await host_agent(HostOrder(command=[sys.executable, "-c", LATE % 600.0], socket=place))
 
     async def adopt() -> AgentChannel | None:
         return await find_hosted(place)

@@ -17,8 +17,7 @@ from dragoman.testing import check_transport
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import memory_pair
 from dragoman.transport.tapped_transport import TappedTransport
-from dragoman_hub.api.history_api import HistoryApi
-from dragoman_hub.api.history_door import AT_ONCE, HistoryDoor
+from dragoman_hub.api.history_api import AT_ONCE, HistoryApi, HistoryDoor
 from dragoman_hub.gate.admission import Grant
 from dragoman_local.journal import Direction, Entry, MemoryJournal, StreamInfo
 

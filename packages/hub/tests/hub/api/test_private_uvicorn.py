@@ -12,8 +12,8 @@ import websockets
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from dragoman_hub.api import listener, private_uvicorn
-from dragoman_hub.api.batched_send import EXTENSION
 from dragoman_hub.api.listener import Tls
+from dragoman_hub.api.private_uvicorn import EXTENSION
 from tests.hub.doors import Peer, asked, door, peers
 from tests.nats.certificates import Authority
 

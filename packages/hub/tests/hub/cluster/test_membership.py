@@ -12,11 +12,11 @@ import pytest
 from dragoman.errors import Elsewhere, JournalError, LocalMistake
 from dragoman_hub.agents.channel import LeaseTerm
 from dragoman_hub.cluster import membership
+from dragoman_hub.cluster.cluster import heir, place
 from dragoman_hub.cluster.membership import Members, Node, new_life
 from dragoman_hub.cluster.owners import Owners
-from dragoman_hub.cluster.placement import heir, place
 from dragoman_local.journal.shared_state import RegisterValue
-from dragoman_local.journal.shared_state_memory import MemoryNode, SharedMemory
+from tests.journal.shared_state_memory import MemoryNode, SharedMemory
 
 LEASE = 0.4
 

@@ -21,8 +21,8 @@ from dragoman_hub.gate.admission import Grant
 from dragoman_hub.hub import Hub
 from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
-from dragoman_local.journal.shared_state_memory import MemoryNode, SharedMemory
 from tests.hub.sessions.stage import Stage, Talker
+from tests.journal.shared_state_memory import MemoryNode, SharedMemory
 
 LEASE = 0.5
 """Where nodes are to be taken for dead."""

@@ -18,8 +18,7 @@ from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1.methods import METHODS as PROTOCOL
 from dragoman.transport.memory import memory_pair
 from dragoman_hub.api.history_api import METHODS as HISTORY_METHODS
-from dragoman_hub.api.history_api import HistoryApi
-from dragoman_hub.api.history_door import HistoryDoor
+from dragoman_hub.api.history_api import HistoryApi, HistoryDoor
 from dragoman_hub.clients.methods import OF_AGENT
 from dragoman_hub.gate.admission import Grant, Scope
 from dragoman_hub.gate.table import (

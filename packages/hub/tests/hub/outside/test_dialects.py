@@ -14,8 +14,7 @@ from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.sdk.interpreter.dialect_transport import speaking
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair
-from dragoman_hub.api.history_api import HistoryApi
-from dragoman_hub.api.history_door import HistoryDoor
+from dragoman_hub.api.history_api import HistoryApi, HistoryDoor
 from dragoman_hub.gate.admission import Grant
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import Stage, Talker, staged

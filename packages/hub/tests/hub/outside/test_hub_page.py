@@ -17,7 +17,7 @@ from dragoman_hub.cluster import client_router
 from dragoman_hub.engine import bounds, live_session, log
 from dragoman_hub.engine.bounds import MIB
 from dragoman_hub.lending import shared_look, turn_changes
-from dragoman_hub.nats import bus
+from dragoman_hub.nats import store
 from dragoman_hub.settings import HubSettings
 from dragoman_local.journal import brief, writer
 
@@ -83,5 +83,5 @@ def test_the_bounds_on_the_page_are_those_of_the_code() -> None:
         "–",
         everybody,
     ]
-    assert row("between nodes: messages")[2] == mib(bus.QUEUED_BYTES)
+    assert row("between nodes: messages")[2] == mib(store.QUEUED_BYTES)
     assert row("what a client has not read of a session")[0] == f"{mib(runner.AHEAD)} of one client"

@@ -107,7 +107,7 @@ async def test_a_question_that_somebody_has_answered_is_not_answered_again(tmp_p
 async def test_a_ticket_is_not_good_for_another_question_of_the_same_name(tmp_path: Path) -> None:
     async with scene(tmp_path, agent=runner) as push:
         client, message = await question(push)
-        tickets = push.notifier._tickets._tickets
+        tickets = push.notifier.tickets._tickets
         for digest, ticket in tickets.items():  # as if it were of an earlier life of the session
             tickets[digest] = replace(ticket, asked_at=ticket.asked_at - 60)
         assert await bring(push, message["allow"]) == (200, {"settled": False})

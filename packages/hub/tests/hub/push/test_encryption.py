@@ -13,10 +13,8 @@ from dragoman_hub.push.encryption import (
     PADDED,
     TOKEN_SECONDS,
     VapidKey,
-    check_keys,
     decode_base64,
     encode_base64,
-    encrypt,
 )
 from tests.hub.push.push_service import BrowserKeys, private_key
 
@@ -35,7 +33,7 @@ BODY = (
 
 
 def test_the_example_of_the_rfc_is_encrypted_to_the_same_bytes() -> None:
-    body = encrypt(
+    body = VapidKey.encrypt(
         PLAIN, p256dh=P256DH, auth=AUTH, salt=decode_base64(SALT), sender=private_key(SENDER), padded=0
     )
     assert encode_base64(body) == BODY
@@ -50,7 +48,9 @@ def test_the_browser_of_the_tests_reads_the_example_of_the_rfc() -> None:
 def test_messages_of_all_lengths_have_one_size_and_no_two_are_alike() -> None:
     keys = BrowserKeys()
     p256dh, auth = keys.public["p256dh"], keys.public["auth"]
-    bodies = [encrypt(text, p256dh=p256dh, auth=auth) for text in (b"", b"x", b"x", b"y" * (PADDED - 1))]
+    bodies = [
+        VapidKey.encrypt(text, p256dh=p256dh, auth=auth) for text in (b"", b"x", b"x", b"y" * (PADDED - 1))
+    ]
     assert len(set(bodies)) == 4
     assert len({len(body) for body in bodies}) == 1
     assert keys.decrypt(bodies[3]) == b"y" * (PADDED - 1)
@@ -68,14 +68,14 @@ def test_messages_of_all_lengths_have_one_size_and_no_two_are_alike() -> None:
     ],
 )
 def test_what_is_no_key_of_a_subscription_is_refused(p256dh: str, auth: str) -> None:
-    check_keys(P256DH, AUTH)
+    VapidKey.check_keys(P256DH, AUTH)
     with pytest.raises(ValueError, match=r".*"):
-        check_keys(p256dh, auth)
+        VapidKey.check_keys(p256dh, auth)
 
 
 def test_another_library_trusts_the_signature_for_the_service_alone(tmp_path: Path) -> None:
-    key = VapidKey.open(tmp_path / "vapid.pem")
-    header = key.authorization("https://push.example:8443/a/b?c", contact="mailto:ann@example.org")
+    key = VapidKey.open(tmp_path / "vapid.pem", contact="mailto:ann@example.org")
+    header = key.authorization("https://push.example:8443/a/b?c")
     scheme, _, rest = header.partition(" ")
     fields = dict(field.split("=", 1) for field in rest.split(", "))
     assert (scheme, fields["k"]) == ("vapid", key.public)

@@ -13,8 +13,8 @@ from dragoman import Agent
 from dragoman.errors import LocalMistake
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.push.answers import AnswerTickets
-from dragoman_hub.push.encryption import VapidKey, check_keys, encrypt
-from dragoman_hub.push.notifier import PushNotifier
+from dragoman_hub.push.encryption import VapidKey
+from dragoman_hub.push.notifier import PushNotifier, PushPaces
 from dragoman_hub.push.setup import open_push
 from dragoman_hub.push.subscriptions import MOST, OF_ONE_TOKEN, PushSubscription, SubscriptionStore
 from tests.hub.push.push_service import BrowserKeys, PushService, push_service
@@ -61,15 +61,11 @@ async def scene(
         notifier = PushNotifier(
             SubscriptionStore(tmp_path / "push.json"),
             VapidKey.open(tmp_path / "vapid.pem"),
-            encrypt=encrypt,
-            check_keys=check_keys,
             grant_of=grants_by_token.get,
             may_be_private=True,
-            ask_delay=0.0,
-            pauses=(0.0, 0.0),
-            tickets=tickets,
-            rules_seconds=rules_seconds,
+            paces=PushPaces(ask=0.0, rules=rules_seconds, tries=(0.0, 0.0)),
         )
+        notifier.tickets = tickets or notifier.tickets
         stage.hub.push = notifier
         try:
             yield PushScene(stage, service, notifier, gate)

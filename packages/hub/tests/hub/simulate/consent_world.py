@@ -26,15 +26,14 @@ from dragoman_hub.gate.admission import ALL, Grant
 from dragoman_hub.lending import lender
 from dragoman_hub.push.answers import AnswerTickets
 from dragoman_hub.push.endpoints import PushAnswer
-from dragoman_hub.push.notifier import PushNotifier
+from dragoman_hub.push.notifier import PushNotifier, PushPaces
 from dragoman_hub.push.subscriptions import PushSubscription, SubscriptionStore
 from dragoman_local.workspace import lent_terminals
 from dragoman_local.workspace.commands import PlannedCommand
 from dragoman_local.workspace.files import FileDraft, SessionFiles
-from dragoman_local.workspace.output_buffer import OutputBuffer
 from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog
 from dragoman_local.workspace.roots import Roots
-from dragoman_local.workspace.terminal import ProcessExit
+from dragoman_local.workspace.terminal import OutputBuffer, ProcessExit
 from dragoman_local.workspace.write_conflicts import WriteResult
 from dragoman_review.assessor import Assessor
 from dragoman_review.risks import Proposal, RiskJudgement, at_once, join_risks
@@ -289,18 +288,16 @@ class ConsentWorld(World):
             self._on_pushed(node, endpoint, msgspec.json.decode(body))
             return PushAnswer(201)
 
-        node.hub.push = PushNotifier(
-            self.store,
-            SimpleNamespace(public="", authorization=lambda endpoint, contact: ""),
+        key = SimpleNamespace(
+            public="",
+            authorization=lambda endpoint: "",
             encrypt=lambda data, **_: data,
             check_keys=lambda p256dh, auth: None,
-            grant_of=grants.get,
-            ask_delay=0.05,
-            rules_seconds=0.3,
-            pauses=(),
-            send=send,
-            tickets=AnswerTickets(clock=self.loop.time),
         )
+        paces = PushPaces(ask=0.05, rules=0.3, tries=())
+        notifier = PushNotifier(self.store, key, grant_of=grants.get, paces=paces, send=send)
+        notifier.tickets = AnswerTickets(clock=self.loop.time)
+        node.hub.push = notifier
 
     async def before_hub_closes(self, node: SimulatedNode) -> None:
         if isinstance(node.hub.push, PushNotifier):

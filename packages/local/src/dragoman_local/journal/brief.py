@@ -28,6 +28,7 @@ from dragoman_local.journal.conversation import (
     MomentFold,
     dict_or_empty,
     list_or_empty,
+    plan_entry,
     text_or_empty,
 )
 from dragoman_local.journal.redaction import is_redacted, redact
@@ -290,7 +291,7 @@ class BriefFold:
     def _on_update(self, update: dict[str, object]) -> None:
         match update.get("sessionUpdate"):
             case "plan":
-                self._plan = [_plan_line(entry) for entry in list_or_empty(update.get("entries"))]
+                self._plan = [plan_entry(entry) for entry in list_or_empty(update.get("entries"))]
             case "tool_call" | "tool_call_update":
                 self._on_tool_call(update)
 
@@ -455,11 +456,6 @@ def _raw_text(value: object) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     return msgspec.json.encode(value).decode()
-
-
-def _plan_line(entry: object) -> str:
-    fields = dict_or_empty(entry)
-    return f"[{text_or_empty(fields.get('status')) or 'pending'}] {text_or_empty(fields.get('content'))}"
 
 
 def _decode(frame: bytes) -> dict[str, object]:

@@ -193,7 +193,7 @@ class MomentFold:
         elif tag in ("tool_call", "tool_call_update"):
             yield from self._tool(update)
         elif tag == "plan":
-            yield EntryText("plan", "\n".join(map(_plan_entry, list_or_empty(update.get("entries")))))
+            yield EntryText("plan", "\n".join(map(plan_entry, list_or_empty(update.get("entries")))))
         elif tag == "current_mode_update":
             yield EntryText("mode", text_or_empty(update.get("currentModeId")))
 
@@ -261,7 +261,7 @@ def _tool_content(part: object) -> str:
             return ""
 
 
-def _plan_entry(entry: object) -> str:
+def plan_entry(entry: object) -> str:
     fields = dict_or_empty(entry)
     return f"[{text_or_empty(fields.get('status')) or 'pending'}] {text_or_empty(fields.get('content'))}"
 

@@ -258,16 +258,3 @@ class Buffers(Protocol):
         `ErrorAnswer` from here refuses the write.
         """
         ...
-
-
-class TextBuffers:
-    """The simplest buffers: a dictionary."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
-
-    def get(self, path: str) -> str | None:
-        return self.texts.get(path)
-
-    def set(self, path: str, text: str) -> None:
-        self.texts[path] = text

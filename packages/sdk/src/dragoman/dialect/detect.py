@@ -12,6 +12,7 @@ There is no clock here: an agent that never answers is waited for, as it would b
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable
 from typing import ClassVar, Protocol, runtime_checkable
 
 from msgspec import UNSET, UnsetType
@@ -24,7 +25,6 @@ from dragoman.dialect.clues_client import (
     begins_as_koog,
     client_clues,
 )
-from dragoman.dialect.common_words import FirstAnswer, in_words_of, read_undecided
 from dragoman.dialect.debts import PendingRequests
 from dragoman.dialect.edge import Edge, EdgeSettings, Needles, Out, Signs
 from dragoman.dialect.evidence import Clue, Tally
@@ -35,12 +35,12 @@ from dragoman.dialect.message import (
     Object,
     answer,
     as_object,
+    as_text,
     refusal,
     update_of,
     with_params,
 )
 from dragoman.dialect.names import AUTO, Position, make_edge
-from dragoman.dialect.takeover import RenumberedEdge, catch_up
 from dragoman.wire.codes import INTERNAL_ERROR
 
 
@@ -309,3 +309,156 @@ def _has_no_form_in_v1(message: Message) -> bool:
     if message.method == "session/request_permission":
         return message.is_notification
     return message.method == "session/update" and type(update_of(message).get("sessionUpdate")) is not str
+
+
+# An edge that takes over in the middle of a conversation: it maps the ids of open requests, which the edge
+# before it has sent under other ids.
+
+
+def catch_up(edge: Edge, messages: Iterable[tuple[bool, Message]]) -> dict[Id, Id]:
+    """Feed an edge the messages before its time: it answers none of them, and the ledger gets no entry.
+
+    `messages` are pairs: whether the peer sent it, and the message. Returns the ids of requests that are
+    still open and that the edge would have sent under another id: their id, and the id that the edge expects.
+    """
+    ids: dict[Id, Id] = {}
+    with edge.ledger.mute():
+        for from_peer, message in messages:
+            if message.is_answer and message.id in ids:
+                message = _under(message, ids.pop(message.id))
+            outs = edge.from_peer(message) if from_peer else edge.from_inside(message)
+            edge_id = next((out.id for _, out in outs if out.is_request), message.id)
+            if message.is_request and message.id is not UNSET and edge_id != message.id:
+                ids[message.id] = None if edge_id is UNSET else edge_id
+    return ids
+
+
+class RenumberedEdge(Edge):
+    """Wraps such an edge until the last of those requests is answered."""
+
+    name = "auto"
+
+    def __init__(self, edge: Edge, ids: dict[Id, Id], *, peer_answers: bool) -> None:
+        super().__init__(edge.settings, edge.ledger)
+        self._inner = edge
+        self._ids = ids
+        self._peer_answers = peer_answers
+
+    def succeeded_by(self) -> Edge:
+        return self if self._ids else self._inner.succeeded_by()
+
+    def from_peer(self, message: Message) -> list[Out]:
+        return self._inner.from_peer(self._renumber(message) if self._peer_answers else message)
+
+    def from_inside(self, message: Message) -> list[Out]:
+        return self._inner.from_inside(message if self._peer_answers else self._renumber(message))
+
+    def from_host(self, message: Message) -> list[Out]:
+        return self._inner.from_host(message)
+
+    def peer_ended(self) -> list[Out]:
+        return self._inner.peer_ended()
+
+    def _renumber(self, message: Message) -> Message:
+        if message.is_answer and message.id is not UNSET and message.id in self._ids:
+            return _under(message, self._ids.pop(message.id))
+        return message
+
+
+def _under(message: Message, new_id: Id) -> Message:
+    return Message("2.0", new_id, message.method, message.params, message.result, message.error)
+
+
+# Messages to a peer whose dialect is still unknown, written so that every possible dialect understands them.
+#
+# An agent's words become valid v1 without a decision: blocks and capabilities that v1 calls otherwise, codes
+# of errors that mean something else there. A client's first answer holds the words of every dialect that the
+# client may speak; v1 lets a reader ignore what it does not know.
+
+ACPEX = frozenset({"acpex", "acpex-wire"})
+
+
+def read_undecided(message: Message, request_method: str, candidates: frozenset[str], edge: Edge) -> Message:
+    """Read an agent's message as valid v1; `request_method` is the method that it answers, if it is an
+    answer.
+    """
+    if message.method == "session/update":
+        return _with_valid_block(message, edge)
+    if request_method == "initialize" and message.error is UNSET:
+        return _with_capabilities(message)
+    # Where it may as well be v1, its codes mean what they mean there: a login is wanted, a session not found.
+    if message.is_answer and message.error is not UNSET and candidates & ACPEX and "v1" not in candidates:
+        return _with_valid_code(message, request_method, edge)
+    return message
+
+
+def _with_valid_block(message: Message, edge: Edge) -> Message:
+    update = update_of(message)
+    kind = as_text(update.get("sessionUpdate"))
+    if not kind.endswith("_chunk") or as_object(update.get("content")).get("type") in ("text", None):
+        return message
+    from dragoman.dialect.haven.content import read_block  # few conversations get here
+
+    block = read_block(update["content"], edge)
+    if block is update["content"]:
+        return message
+    return with_params(message, {**as_object(message.params), "update": {**update, "content": block}})
+
+
+def _with_capabilities(message: Message) -> Message:
+    """`capabilities` is what haven calls v1's; a list of tools in it is koog's, and no capability of v1."""
+    result = as_object(message.result)
+    capabilities = result.get("capabilities")
+    if type(capabilities) is not dict or "agentCapabilities" in result or "tools" in capabilities:
+        return message
+    return answer(message.id, {**result, "agentCapabilities": capabilities})
+
+
+def _with_valid_code(message: Message, request_method: str, edge: Edge) -> Message:
+    from dragoman.dialect.acpex.codes import read_error  # few conversations get here
+
+    error = read_error(
+        message.error, request_method, lambda phrase: edge.note_repair(phrase.what, phrase.action)
+    )
+    return Message("2.0", message.id, UNSET, UNSET, UNSET, error)
+
+
+def in_words_of(result: Object, candidates: Container[str]) -> Object:
+    """The answer to `initialize` for a client that may speak any of these dialects, or v1."""
+    fields = result
+    if "acpex" in candidates or "acpex-wire" in candidates:
+        from dragoman.dialect.acpex.overview import OverviewForm
+
+        theirs = OverviewForm().introduction(result, lambda phrase: None)
+        able = {**as_object(theirs.get("agentCapabilities")), **as_object(result.get("agentCapabilities"))}
+        fields = {**theirs, **fields, "agentCapabilities": able}
+    if "haven" in candidates:
+        # v1 leaves them out where there are none; haven always has them.
+        fields = {**fields, "capabilities": as_object(result.get("agentCapabilities"))}
+    elif "koog" in candidates:
+        from dragoman.dialect.koog.client import server_words
+
+        fields = {**fields, **server_words(result)}
+    return fields
+
+
+class FirstAnswer(Edge):
+    """The edge for a v1 client that may be koog: koog speaks v1, but expects other fields in the first
+    answer.
+    """
+
+    def __init__(self, following: Edge, request_id: Id) -> None:
+        super().__init__(following.settings, following.ledger)
+        self._following = following
+        self._request_id = request_id
+        self._is_answered = False
+
+    def succeeded_by(self) -> Edge:
+        return self._following if self._is_answered else self
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if self._is_answered or not message.is_answer or message.id != self._request_id:
+            return [("peer", message)]
+        self._is_answered = True
+        result = as_object(message.result)
+        return [("peer", answer(message.id, in_words_of(result, {"koog"})) if result else message)]

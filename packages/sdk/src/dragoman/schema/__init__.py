@@ -8,7 +8,7 @@ names. The codec reads leniently and writes strictly. Nothing here does IO or kn
 """
 
 from .base import Unknown, UnknownFields, given
-from .codec import examine, read, reader, write, write_into
+from .codec import examine, read, reader, write
 from .errors import SchemaError
 from .method import Method, MethodTable
 
@@ -23,5 +23,4 @@ __all__ = [
     "read",
     "reader",
     "write",
-    "write_into",
 ]

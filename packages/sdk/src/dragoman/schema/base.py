@@ -16,20 +16,6 @@ from typing import Any, ClassVar, TypeVar
 
 from msgspec import UNSET, Raw, Struct, UnsetType, field, json
 
-__all__ = [
-    "ON_ERROR",
-    "ON_NULL",
-    "SKIP_ITEMS",
-    "Bare",
-    "Impossible",
-    "Message",
-    "Unknown",
-    "UnknownFields",
-    "at_least_one",
-    "exactly_one",
-    "given",
-]
-
 T = TypeVar("T")
 
 # How a field is read when its value is wrong; the generated types carry these marks from the published

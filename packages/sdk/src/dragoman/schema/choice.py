@@ -19,17 +19,6 @@ from dragoman.decoders import convert
 
 from .base import Unknown
 
-__all__ = [
-    "Choice",
-    "UnknownPolicy",
-    "choose_by_item",
-    "choose_by_key",
-    "choose_by_tag",
-    "decode_choice",
-    "refuse_unknown",
-    "unknown_needs",
-]
-
 
 class UnknownPolicy(Struct, frozen=True):
     """How a tagged union handles an unknown tag."""

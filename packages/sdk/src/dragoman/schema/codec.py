@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from msgspec import Raw
+from msgspec import UNSET, Raw
 from msgspec.json import Encoder
 
 from dragoman.decoders import json_decoder
+from dragoman.schema.base import Bare
 
 from .base import Unknown, UnknownFields
 from .choice import decode_choice
@@ -26,17 +27,6 @@ from .errors import SchemaError
 if TYPE_CHECKING:
     from .lenient import Deviation
 
-__all__ = [
-    "UNUSUAL",
-    "Source",
-    "examine",
-    "read",
-    "reader",
-    "strict_reader",
-    "strict_write",
-    "write",
-    "write_into",
-]
 
 T = TypeVar("T")
 Source = bytes | bytearray | memoryview | Raw
@@ -120,7 +110,6 @@ def _encode_unknown(value: object) -> Any:
 
 
 _encoder = Encoder(enc_hook=_encode_unknown)
-_encode_into = _encoder.encode_into
 
 strict_write: Callable[[object], bytes] = _encoder.encode
 """The native encoder alone, for those who have another way for what it refuses; raises what is `UNUSUAL`."""
@@ -137,22 +126,8 @@ def write(message: object) -> bytes:
     return _write_slowly(message, problem)
 
 
-def write_into(buffer: bytearray, message: object) -> None:
-    """The message as JSON, at the end of `buffer`, which is left as it was if that fails."""
-    start = len(buffer)
-    try:
-        return _encode_into(message, buffer, -1)
-    except UNUSUAL as found:
-        problem = _told(found)
-    del buffer[start:]
-    buffer += _write_slowly(message, problem)
-    return None
-
-
 def _write_slowly(message: object, problem: SchemaError | None) -> bytes:
     if problem is None:
-        from .hoist import hoist  # imported when first needed, as the lenient reader is
-
         try:
             return strict_write(hoist(message))
         except UNUSUAL as found:
@@ -172,3 +147,29 @@ def _told(error: Exception) -> SchemaError | None:
         case RecursionError():
             return SchemaError("$", "nested too deeply")
     return SchemaError("$", "holds something that JSON cannot")
+
+
+def hoist(value: object) -> Any:
+    """The value with every struct as a dictionary, for messages whose unknown fields msgspec cannot write."""
+    if isinstance(value, Bare):
+        return _object(value)
+    if isinstance(value, list | tuple):
+        return [hoist(item) for item in value]
+    if isinstance(value, dict):
+        return {key: hoist(item) for key, item in value.items()}
+    return value
+
+
+def _object(message: Bare) -> dict[str, Any]:
+    config = message.__struct_config__
+    found: dict[str, Any] = {}
+    if config.tag_field is not None:
+        found[config.tag_field] = config.tag
+    for name, wire in zip(message.__struct_fields__, message.__struct_encode_fields__, strict=True):
+        value = getattr(message, name)
+        if value is not UNSET and not isinstance(value, UnknownFields):
+            found[wire] = hoist(value)
+    if message.unknown_fields is not UNSET:
+        for wire, raw in message.unknown_fields.raw.items():
+            found.setdefault(wire, raw)
+    return found

@@ -32,8 +32,6 @@ from .errors import SchemaError
 from .scalars import INT64_LIMIT, UINT64_LIMIT
 from .surrogates import mend_surrogates
 
-__all__ = ["Deviation", "Kind", "read_leniently"]
-
 Decoders = Mapping[Any, Callable[[Any], Any]]
 Kind = Literal["unknown field", "unknown member", "bad value", "bad item", "null", "other name", "surrogate"]
 

@@ -20,24 +20,6 @@ from typing import Any, Literal, TypeAlias, get_args
 import msgspec
 from msgspec import Raw
 
-__all__ = [
-    "FALLBACKS",
-    "INJECT",
-    "OUTCOME_TEXTS",
-    "PROMPT_REQUIRED",
-    "SEPARATOR",
-    "STEERING",
-    "SteerAnswer",
-    "SteerFallback",
-    "SteerOutcome",
-    "SteeringWay",
-    "announced_steering",
-    "read_steer_answer",
-    "restart_prompt",
-    "steer_call",
-    "steering_way",
-]
-
 SteeringWay: TypeAlias = Literal["steering", "inject", "restart"]
 
 SteerOutcome: TypeAlias = Literal["delivered", "queued", "will_restart"]

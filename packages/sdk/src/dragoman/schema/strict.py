@@ -21,8 +21,6 @@ from .codec import examine, strict_reader, write
 from .errors import SchemaError
 from .valid import is_surely_valid, is_valid_at_first_sight
 
-__all__ = ["WrongValue", "write_and_read_back", "write_strictly"]
-
 LARGE = 1024 * 1024
 """Bytes of a message that is checked in Python rather than read back."""
 

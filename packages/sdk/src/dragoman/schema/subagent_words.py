@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ANNOUNCEMENTS", "NAMES_IN_UPDATES", "as_subagent_update"]
-
 _SPAWNED = "subagent_spawned"
 _STATE = "subagent_state_update"
 

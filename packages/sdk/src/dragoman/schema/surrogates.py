@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["mend_surrogates"]
-
 # One escape sequence at a time, so that an escaped backslash before a `u` is not taken for the start of one.
 _ESCAPE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u([dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.S

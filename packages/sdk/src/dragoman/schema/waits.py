@@ -20,16 +20,6 @@ from typing import Final, Literal, TypeAlias
 
 from .steering import INJECT, STEERING
 
-__all__ = [
-    "AGENT_ANSWERERS",
-    "CLIENT_ANSWERERS",
-    "PROXY_ANSWERERS",
-    "Answerer",
-    "answerer",
-    "bound",
-    "is_for_person",
-]
-
 Answerer: TypeAlias = Literal["machine", "person", "work"]
 
 CLIENT_ANSWERERS: Final[Mapping[str, Answerer]] = {

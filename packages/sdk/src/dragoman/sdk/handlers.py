@@ -16,7 +16,9 @@ from types import FunctionType
 from typing import Any, Concatenate, Generic, Protocol, TypeVar
 
 from dragoman.errors import InvalidHandler
+from dragoman.sdk.outbound import check_text
 
+F = TypeVar("F", bound=Callable[..., object])
 P = TypeVar("P")
 R = TypeVar("R")
 
@@ -76,6 +78,19 @@ class Handlers:
         if method in self._handlers:
             raise ValueError(f"{method} already has a handler")
         self._handlers[method] = Handler(function)
+
+
+def extension_hook(handlers: Handlers, method: str) -> Callable[[F], F]:
+    """A decorator that registers the handler of an extension."""
+    check_text(method, "method")  # a decorator without its name is given the function
+    if not method.startswith("_"):
+        raise ValueError(f"extension methods start with an underscore, {method!r} does not")
+
+    def register(handler: F) -> F:
+        handlers.add(method, handler)
+        return handler
+
+    return register
 
 
 class HasHandlers(Protocol):

@@ -7,9 +7,16 @@ from typing import Any
 import pytest
 
 from dragoman.dialect.ledger import LedgerNote
-from dragoman.dialect.threads.files import asked_in_threads, asked_in_v1, told_in_threads, told_in_v1
+from dragoman.dialect.threads.files import (
+    MOST,
+    asked_in_threads,
+    asked_in_v1,
+    hash_text,
+    number_of,
+    told_in_threads,
+    told_in_v1,
+)
 from dragoman.dialect.threads.ledger_notes import Lost, RepairNotes
-from dragoman.dialect.threads.versions import MOST, hash_text, number_of
 from tests.every import every
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from dragoman.sdk.interpreter import InterpretedConversation
+from dragoman.sdk.interpreter import Interpretation, InterpretedConversation
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import memory_pair
 
@@ -49,7 +49,7 @@ async def heard(recorder: SinkRecorder, count: int) -> list[Any]:
 async def joined(client: str, agent: str, *, strict: bool = False) -> AsyncIterator[Ends]:
     (ours, for_client), (theirs, for_agent) = memory_pair(), memory_pair()
     between = InterpretedConversation(
-        for_client, for_agent, client_dialect=client, agent_dialect=agent, strict=strict, quirks=False
+        for_client, for_agent, Interpretation(client, agent, strict=strict, quirks=False)
     )
     ends = Ends(between, ours, theirs)
     async with between:

@@ -16,7 +16,6 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, TextPart, UserPromp
 
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1 import CompactionUpdate, ContentBlock, TextContent
-from dragoman_app.agents.code.config import CoderConfig
 from dragoman_app.agents.code.cost import spend
 from dragoman_app.agents.code.history import as_text
 from dragoman_app.agents.code.model_request import ModelFailed, ModelRequests
@@ -42,18 +41,17 @@ CHARACTERS_OF_TOKEN = 3
 class Compaction:
     """Watches one turn."""
 
-    def __init__(self, turn: KitTurn[CoderConversation], model: ModelClient, config: CoderConfig) -> None:
+    def __init__(self, turn: KitTurn[CoderConversation], model: ModelClient) -> None:
         self._turn = turn
         self._model = model
-        self._config = config
-        self._asking = ModelRequests(model, config, hear=self._hear, tell=self._tell)
+        self._asking = ModelRequests(model, hear=self._hear, tell=self._tell)
 
     @property
     def is_due(self) -> bool:
         """Whether the last response left too little room for the next."""
         used = self._turn.session.total_usage.context_used or 0
         messages = self._turn.session.conversation.history.messages
-        return len(messages) > 1 and used > self._config.compact_at * self._model.context_size
+        return len(messages) > 1 and used > self._model.config.compact_at * self._model.context_size
 
     async def run(self, prompt: UserPromptPart | None) -> None:
         """Summarise all but this prompt. Raises the model's error if it cannot."""
@@ -82,7 +80,7 @@ class Compaction:
             response = await self._asking([request], RequestOffer(fixed_text=SYSTEM))
         except ModelFailed as error:
             raise error.fault.answer() from None
-        await spend(self._turn, response, self._model, self._config)
+        await spend(self._turn, response, self._model)
         return "".join(part.content for part in response.parts if isinstance(part, TextPart))
 
     async def _hear(self, kind: Literal["text", "thought"], text: str) -> None:

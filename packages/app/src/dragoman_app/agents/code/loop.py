@@ -7,7 +7,10 @@ refusal it is as it was before the prompt, as the protocol has it.
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -17,19 +20,19 @@ from pydantic_ai.messages import (
     ModelResponse,
     ToolCallPart,
     ToolReturnPart,
+    UserContent,
     UserPromptPart,
 )
 from pydantic_ai.tools import ToolDefinition
 
 from dragoman import StopTurn
+from dragoman.schema import v1
 from dragoman_app.agents.code.compaction import Compaction
-from dragoman_app.agents.code.config import CoderConfig
 from dragoman_app.agents.code.cost import spend
 from dragoman_app.agents.code.history import ModelHistory, interrupted_result
 from dragoman_app.agents.code.model_request import ModelFailed, ModelRequests
 from dragoman_app.agents.code.models import ModelClient, RequestOffer
 from dragoman_app.agents.code.permission import PLAN
-from dragoman_app.agents.code.prompt_content import content_of
 from dragoman_app.agents.code.tool_calls import CallResult, ModelCall, ToolCallRunner
 from dragoman_app.agents.code.tools.tool import CoderTool
 
@@ -49,19 +52,17 @@ class TurnLoop:
         self,
         turn: KitTurn[CoderConversation],
         model: ModelClient,
-        config: CoderConfig,
         *,
         system: str,
         tools: Sequence[CoderTool[Any]],
     ) -> None:
         self._turn = turn
         self._model = model
-        self._config = config
         self._system = system
         self._calling = ToolCallRunner(turn, tools)
         self._message_id = ""
-        self._asking = ModelRequests(model, config, hear=self._hear, tell=self._tell)
-        self._compacting = Compaction(turn, model, config)
+        self._asking = ModelRequests(model, hear=self._hear, tell=self._tell)
+        self._compacting = Compaction(turn, model)
 
     @property
     def _history(self) -> ModelHistory:
@@ -136,7 +137,7 @@ class TurnLoop:
                     raise error.fault.answer() from None
                 await self._compacting.run(prompt)
             else:
-                await spend(self._turn, response, self._model, self._config)
+                await spend(self._turn, response, self._model)
                 return response
         raise AssertionError("the second attempt returns or raises")
 
@@ -210,3 +211,50 @@ def tool_return(part: ToolCallPart, result: CallResult) -> ToolReturnPart:
 
 def _interrupted_results(calls: Sequence[ToolCallPart]) -> list[ToolReturnPart]:
     return [interrupted_result(part) for part in calls]
+
+
+# What the user sent, as the model gets it: words, pictures, and what was attached.
+#
+# An attached text goes in whole while it is short; the rest of a long one is there for the tool `fetch`. A
+# link is told by its name and address: the model reads it when it wants to. A picture goes to models that
+# take pictures, and is told in words to others, so that nobody believes it was seen.
+
+ATTACHED = 24_000
+"""Characters of one attached text that go in at once."""
+
+
+def content_of(blocks: Sequence[v1.ContentBlock], *, images: bool) -> list[UserContent]:
+    """The prompt, block by block in its order."""
+    return [item for block in blocks if (item := _item(block, images=images)) is not None]
+
+
+def _item(block: v1.ContentBlock, *, images: bool) -> UserContent | None:
+    match block:
+        case v1.TextContent(text=text):
+            return text
+        case v1.ImageContent(data=data, mime_type=kind):
+            return _binary(data, kind) if images else f"[A picture ({kind}) that you cannot see.]"
+        case v1.ResourceLink(uri=uri, name=name):
+            return f'<link name="{escape(name)}" uri="{escape(uri)}"/>'
+        case v1.EmbeddedResource(resource=v1.TextResourceContents(uri=uri, text=text)):
+            return _attachment_text(uri, text)
+        case v1.EmbeddedResource(resource=v1.BlobResourceContents(uri=uri, blob=blob, mime_type=kind)):
+            if images and isinstance(kind, str) and kind.startswith("image/"):
+                return _binary(blob, kind)
+            return f"[The attachment {uri} is not text, and is not shown.]"
+        case _:
+            return None
+
+
+def _attachment_text(uri: str, text: str) -> str:
+    more = ""
+    if len(text) > ATTACHED:
+        more = f"\n[{len(text) - ATTACHED} more characters; the tool fetch has them]"
+    return f'<attachment uri="{escape(uri)}">\n{text[:ATTACHED]}{more}\n</attachment>'
+
+
+def _binary(data: str, kind: str) -> UserContent:
+    try:
+        return BinaryContent(data=base64.b64decode(data, validate=True), media_type=kind)
+    except (binascii.Error, ValueError):
+        return "[A picture that cannot be decoded.]"

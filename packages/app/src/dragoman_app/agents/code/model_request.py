@@ -16,7 +16,6 @@ from typing import Literal
 from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
-from dragoman_app.agents.code.config import CoderConfig
 from dragoman_app.agents.code.faults import ModelFault, read_fault
 from dragoman_app.agents.code.models import Hear, ModelClient, RequestOffer
 
@@ -39,9 +38,8 @@ class ModelFailed(Exception):
 class ModelRequests:
     """How one turn asks its model."""
 
-    def __init__(self, model: ModelClient, config: CoderConfig, *, hear: Hear, tell: Tell) -> None:
+    def __init__(self, model: ModelClient, *, hear: Hear, tell: Tell) -> None:
         self._model = model
-        self._config = config
         self._hear = hear
         self._tell = tell
         self.partial_text = ""
@@ -76,11 +74,11 @@ class ModelRequests:
         """Seconds until the next attempt; None if there is none."""
         # Who answers well and says nothing that makes sense is mostly no model: a page, a proxy's login.
         is_hopeless = fault.kind == "nonsense" and not self.partial_text and attempt >= 1
-        if not fault.may_pass or is_hopeless or attempt >= self._config.retries:
+        if not fault.may_pass or is_hopeless or attempt >= self._model.config.retries:
             return None
         if fault.wait is not None:
-            return fault.wait if fault.wait <= self._config.patience else None
-        wait = min(self._config.retry_seconds * (1 << attempt), LONGEST)
+            return fault.wait if fault.wait <= self._model.config.patience else None
+        wait = min(self._model.config.retry_seconds * (1 << attempt), LONGEST)
         return wait * random.uniform(0.8, 1.2)  # many agents that failed at once shall not return at once
 
 

@@ -62,14 +62,14 @@ class ModelClient:
 
     def __init__(self, endpoint: ModelEndpoint, config: CoderConfig) -> None:
         self.endpoint = endpoint
-        self._config = config
+        self.config = config
         self._model: Model[Any]
         self.context_size = CONTEXT
         self.takes_images = True
 
     async def __aenter__(self) -> ModelClient:
         self._model = await asyncio.to_thread(make_model, self.endpoint)
-        self.context_size = self._config.context_size or self._model.context_window or CONTEXT
+        self.context_size = self.config.context_size or self._model.context_window or CONTEXT
         self.takes_images = bool(self._model.profile.get("supports_image_input", True))
         await self._model.__aenter__()
         return self
@@ -97,8 +97,8 @@ class ModelClient:
     def _settings(self, thinking: str | None) -> ModelSettings:
         # The clients shall not retry by themselves: the user would wait and not know what for.
         settings = ModelSettings(max_retries=0, cache=True)
-        if self._config.max_tokens is not None:
-            settings["max_tokens"] = self._config.max_tokens
+        if self.config.max_tokens is not None:
+            settings["max_tokens"] = self.config.max_tokens
         if thinking == "off":
             settings["thinking"] = False
         elif thinking in ("low", "medium", "high"):

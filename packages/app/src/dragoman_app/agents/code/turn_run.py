@@ -11,18 +11,17 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.errors import ErrorAnswer
+from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman_app.agents.code.compaction import Compaction
 from dragoman_app.agents.code.config import CoderConfig
 from dragoman_app.agents.code.login import reach
 from dragoman_app.agents.code.loop import TurnLoop
 from dragoman_app.agents.code.models import offer_models
-from dragoman_app.agents.code.project_notes import project_notes
 from dragoman_app.agents.code.tools import OWN_TOOLS
 from dragoman_app.agents.code.tools.mcp_tools import mounted_tools
 
 if TYPE_CHECKING:
-    from dragoman import KitTurn
+    from dragoman import KitSession, KitTurn
     from dragoman_app.agents.code.conversation import CoderConversation
 
 __all__ = ["offer_models", "run_compaction", "run_prompt", "system_prompt"]
@@ -37,7 +36,7 @@ async def run_prompt(turn: KitTurn[CoderConversation], config: CoderConfig, mode
     system = await system_prompt(turn, config)
     tools = [*OWN_TOOLS, *await mounted_tools(turn.session)]
     answering = await turn.session.conversation.model.open(endpoint, config)
-    await TurnLoop(turn, answering, config, system=system, tools=tools).run()
+    await TurnLoop(turn, answering, system=system, tools=tools).run()
 
 
 async def run_compaction(turn: KitTurn[CoderConversation], config: CoderConfig, model: str | None) -> None:
@@ -46,7 +45,7 @@ async def run_compaction(turn: KitTurn[CoderConversation], config: CoderConfig, 
         await turn.say("There is nothing to compact.")
         return
     answering = await turn.session.conversation.model.open(reach(config, model), config)
-    await Compaction(turn, answering, config).run(None)
+    await Compaction(turn, answering).run(None)
 
 
 async def system_prompt(turn: KitTurn[Any], config: CoderConfig) -> str:
@@ -68,3 +67,43 @@ def _system_file(config: CoderConfig) -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "it is not UTF-8"
         raise ErrorAnswer(INTERNAL_ERROR, f"The system prompt {path} cannot be read: {why}") from None
+
+
+# Reads a project's notes for agents, such as AGENTS.md, from the folders of a session.
+#
+# They are read at the beginning of each turn, so that a change counts at once. They are words of whoever
+# wrote the project: they guide the model and permit nothing.
+
+NAMES = (
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".rules",
+    os.path.join(".github", "copilot-instructions.md"),
+)
+
+MOST = 32_000
+"""Characters of one note. More is a book, and would be sent with every request."""
+
+
+async def project_notes(session: KitSession[Any]) -> str:
+    """All notes, each under its path; a note that says the same as one before is left out."""
+    notes: dict[str, str] = {}
+    for root in session.roots:
+        for name in NAMES:
+            path = os.path.join(root, name)
+            text = await _read(session, path)
+            if text and text not in notes.values():
+                notes[path] = text
+    return "\n\n".join(f"# Notes of the project, from {path}\n\n{text}" for path, text in notes.items())
+
+
+async def _read(session: KitSession[Any], path: str) -> str:
+    try:
+        text = (await session.local.files.read(path)).text.strip()
+    except (ErrorAnswer, LocalMistake):  # none, not a text, outside the folders, or these are elsewhere
+        return ""
+    return text if len(text) <= MOST else f"{text[:MOST]}\n[…]"

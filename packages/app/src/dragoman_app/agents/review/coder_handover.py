@@ -24,8 +24,8 @@ from dragoman_app.agents.code.config import CoderConfig
 from dragoman_app.agents.code.tools.places import READ, WRITE
 from dragoman_app.agents.review.conversation import LastReview, ReviewConversation
 from dragoman_app.agents.review.files import STALE, TurnFiles, UnreadFile, digest
-from dragoman_app.agents.review.fix_check import fix_problem
 from dragoman_app.agents.review.intent import HandOverIntent
+from dragoman_app.agents.review.model_findings import fix_problem
 from dragoman_review import Finding, ReviewSettings
 from dragoman_review.secrets import mask_secrets
 

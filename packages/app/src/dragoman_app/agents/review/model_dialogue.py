@@ -8,12 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 
 from dragoman import KitTurn
-from dragoman_app.agents.code.config import CoderConfig
 from dragoman_app.agents.code.cost import spend
 from dragoman_app.agents.code.loop import model_call, tool_definition, tool_return
 from dragoman_app.agents.code.model_request import ModelRequests
@@ -27,33 +26,37 @@ class ModelRefused(Exception):
     """The model does not want to go on."""
 
 
+class ModelTask(NamedTuple):
+    """What a conversation is for."""
+
+    system: str
+    tools: Sequence[CoderTool[Any]]
+    share: float = 1.0
+    """The part of the budget that may be used up when it ends."""
+
+
 class ModelDialogue:
-    """A fresh conversation. `share` is the part of the budget that may be used up when it ends; `mask` makes
-    secrets unreadable.
-    """
+    """A fresh conversation. `mask` makes secrets unreadable."""
 
     def __init__(
         self,
         turn: KitTurn[Any],
         model: ModelClient,
-        config: CoderConfig,
         meter: BudgetMeter,
         *,
-        system: str,
-        tools: Sequence[CoderTool[Any]],
+        task: ModelTask,
         hear: Hear,
         mask: Callable[[str], str],
-        share: float = 1.0,
     ) -> None:
         self._turn = turn
         self._model = model
-        self._config = config
         self._meter = meter
-        self._share = share
+        self._share = task.share
         self._mask = mask
-        self._calling = ToolCallRunner(turn, tools)
-        self._offer = RequestOffer(fixed_text=system, tools=[tool_definition(tool) for tool in tools])
-        self._asking = ModelRequests(model, config, hear=hear, tell=self._tell)
+        self._calling = ToolCallRunner(turn, task.tools)
+        definitions = [tool_definition(tool) for tool in task.tools]
+        self._offer = RequestOffer(fixed_text=task.system, tools=definitions)
+        self._asking = ModelRequests(model, hear=hear, tell=self._tell)
 
     async def run(
         self, prompt: str, *, is_over: Callable[[], bool] = lambda: False, most: int | None = None
@@ -96,7 +99,7 @@ class ModelDialogue:
         self._meter.requests += 1
         self._turn.count_request()
         response = await self._asking(messages, self._offer)
-        await spend(self._turn, response, self._model, self._config)
+        await spend(self._turn, response, self._model)
         self._meter.tokens += response.usage.input_tokens + response.usage.output_tokens
         if response.finish_reason == "content_filter":
             raise ModelRefused

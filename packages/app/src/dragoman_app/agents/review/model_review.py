@@ -16,24 +16,28 @@ from msgspec.structs import replace
 
 from dragoman import KitTurn
 from dragoman.schema import v1
-from dragoman_app.agents.code.config import CoderConfig, ModelEndpoint
+from dragoman.text.diff import changed_lines
+from dragoman.text.json_values import as_text
+from dragoman_app.agents.code.config import ModelEndpoint
 from dragoman_app.agents.code.model_request import ModelFailed
 from dragoman_app.agents.code.models import ModelClient
+from dragoman_app.agents.code.permission import ToolProblem
+from dragoman_app.agents.code.tools.read_tools import CHARACTERS, ReadArguments
 from dragoman_app.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
 from dragoman_app.agents.review.budget import LOOK as LOOK_SHARE
-from dragoman_app.agents.review.budget import BudgetExhausted, BudgetMeter, ReviewBudget
-from dragoman_app.agents.review.change_tools import ChangeTools
+from dragoman_app.agents.review.budget import BudgetExhausted, BudgetMeter
 from dragoman_app.agents.review.conversation import ReviewConversation
 from dragoman_app.agents.review.markdown import count_of
-from dragoman_app.agents.review.model_dialogue import ModelDialogue, ModelRefused
+from dragoman_app.agents.review.model_dialogue import ModelDialogue, ModelRefused, ModelTask
 from dragoman_app.agents.review.model_findings import ModelFindings, key_of, merge
 from dragoman_app.agents.review.model_prompts import LOOK, REFUTE, look_prompt, refute_prompt
 from dragoman_app.agents.review.model_proof import ModelProver, with_note
-from dragoman_app.agents.review.model_tools import ReviewTools
+from dragoman_app.agents.review.model_tools import FileArguments, ReviewTools, ask_git, show_lines
 from dragoman_app.agents.review.project_tests import ProjectTests, find_suite
 from dragoman_app.agents.review.review_texts import ReviewTexts
-from dragoman_review import Finding, ReviewSettings, ReviewSource, Severity
-from dragoman_review.git import GitChanges
+from dragoman_review import Finding, ReviewSettings, ReviewSource, Severity, ToolFailed
+from dragoman_review.git import GitChanges, log, text_at
+from dragoman_review.source_files import decode
 
 REQUESTS = 4
 """Requests of one attempt to refute a finding."""
@@ -64,16 +68,16 @@ class ModelReview:
         settings: ReviewSettings,
         *,
         endpoint: ModelEndpoint,
-        config: CoderConfig,
-        budget: ReviewBudget,
         changes: GitChanges | None = None,
     ) -> None:
         self._turn = turn
         self._texts = texts
         self._known_findings = known_findings
         self._endpoint = endpoint
-        self._config = config
-        self._meter = BudgetMeter(budget)
+        conversation = turn.session.conversation
+        assert conversation.model is not None  # or there would be no endpoint
+        self._config = conversation.model
+        self._meter = BudgetMeter(conversation.budget)
         tests = _tests_of(turn, self._meter)
         why_not = "the project has none that are known" if _may_test(turn) else "the session says never"
         self._prover = ModelProver(turn, texts, tests, why_not=why_not)
@@ -110,7 +114,7 @@ class ModelReview:
         )
         tools = [*self._tools, self._model_findings.tool()]
         async with ModelClient(self._endpoint, self._config) as model:
-            dialogue = self._dialogue(model, LOOK, tools, share=LOOK_SHARE)
+            dialogue = self._dialogue(model, ModelTask(LOOK, tools, LOOK_SHARE))
             await self._finish(dialogue, prompt)
         await self._hear("thought", "", is_over=True)
         if self._has_spoken:
@@ -167,7 +171,7 @@ class ModelReview:
             masked_text = (await self._texts.load_reviewed(finding.path)).masked_text
             prompt = refute_prompt(finding, masked_text, self._verified_findings)
             try:
-                await self._dialogue(model, REFUTE, tools, is_heard=False).run(
+                await self._dialogue(model, ModelTask(REFUTE, tools), is_heard=False).run(
                     prompt, is_over=lambda: verdict.verdict is not None, most=REQUESTS
                 )
                 await self._hear("thought", "", is_over=True)
@@ -203,25 +207,14 @@ class ModelReview:
         self._verified_findings.append(with_note(finding, words))
         return words
 
-    def _dialogue(
-        self,
-        model: ModelClient,
-        system: str,
-        tools: Sequence[CoderTool[Any]],
-        *,
-        share: float = 1.0,
-        is_heard: bool = True,
-    ) -> ModelDialogue:
+    def _dialogue(self, model: ModelClient, task: ModelTask, *, is_heard: bool = True) -> ModelDialogue:
         return ModelDialogue(
             self._turn,
             model,
-            self._config,
             self._meter,
-            system=system,
-            tools=tools,
+            task=task,
             hear=self._hear if is_heard else self._hear_thoughts,
             mask=self._texts.mask,
-            share=share,
         )
 
     async def _hear(self, kind: Literal["text", "thought"], text: str, *, is_over: bool = False) -> None:
@@ -301,3 +294,97 @@ def lower(finding: Finding) -> Finding:
     change = f"Lowered from {finding.severity.value} to {HIGHEST.value}"
     words = f"{change}: nothing bears it out but the model's word."
     return with_note(replace(finding, severity=HIGHEST), words)
+
+
+# Tools for the model to read a change: its diff, its commits, and files as they were before it.
+#
+# All of it comes from whoever made the change. Secrets are masked, and everything has a bound.
+
+DIFF = 60_000
+"""Characters of all diffs together in the first request; the rest can be asked for."""
+
+COMMITS = 4_000
+"""Characters of the messages of a change's commits."""
+
+DELETED = 50
+"""Deleted files that are named."""
+
+
+class ChangeTools:
+    """The change that is reviewed."""
+
+    def __init__(self, texts: ReviewTexts, changes: GitChanges) -> None:
+        self._texts = texts
+        self._changes = changes
+
+    async def describe(self, sources: Sequence[ReviewSource]) -> str:
+        """The change for the first request: what its commits say, what is deleted, and the diff."""
+        parts = [f"What its commits say:\n{commits}"] if (commits := await self._commits()) else []
+        if deleted_paths := self._changes.deleted_paths:
+            more = f"\n(and {len(deleted_paths) - DELETED} more)" if len(deleted_paths) > DELETED else ""
+            parts.append("Deleted files:\n" + "\n".join(map(as_text, deleted_paths[:DELETED])) + more)
+        left = DIFF
+        for source in sources:
+            try:
+                diff = await self._diff(source.path)
+            except ToolProblem:
+                continue  # a model does not get it, or git cannot tell; its file is named all the same
+            if len(diff) > left:
+                diff = f"{source.path}: its diff is long; read it with `diff`."
+            left -= len(diff)
+            parts += [diff] if diff else []
+        return "\n\n".join(parts)
+
+    async def _commits(self) -> str:
+        try:
+            text = await log(self._changes.top, since=self._changes.base) if self._changes.base else ""
+        except ToolFailed:
+            return ""
+        return self._texts.mask(text)[:COMMITS]
+
+    async def before(self, work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
+        text = await self._text_before(arguments.path)
+        if text is None:
+            raise ToolProblem(f"{arguments.path} is not in the base.")
+        return show_lines(text, arguments)
+
+    async def diff(self, work: ToolContext, arguments: FileArguments) -> ToolOutcome:
+        diff = await self._diff(arguments.path)
+        return ToolOutcome(diff[:CHARACTERS] or "(nothing changed)")
+
+    async def _diff(self, path: str) -> str:
+        try:
+            new = (await self._texts.load(path)).masked_text
+        except ToolProblem:
+            new = ""  # deleted; a file that may not be read fails below, too
+        lines = changed_lines(await self._text_before(path), new)
+        return "\n".join([f"--- {path} (base)", f"+++ {path}", *lines]) if lines else ""
+
+    async def _text_before(self, path: str) -> str | None:
+        display_path, inside = await self._texts.find_below(path, self._changes.top)
+        top, base = self._changes.top, self._changes.base
+        data = None if base is None else await ask_git(text_at(top, base, inside))
+        text = None if data is None else decode(data)
+        return None if text is None else self._texts.mask(text.text, path=display_path)
+
+    def all(self) -> Sequence[CoderTool[Any]]:
+        return (
+            CoderTool(
+                name="before",
+                description="Read lines of a file as it was before the change, as `read` does.",
+                arguments=ReadArguments,
+                kind="read",
+                title=lambda arguments: f"Read {arguments.path} as it was",
+                path=lambda arguments: arguments.path,
+                run=self.before,
+            ),
+            CoderTool(
+                name="diff",
+                description="See the diff of one file of the change, also of a deleted one.",
+                arguments=FileArguments,
+                kind="read",
+                title=lambda arguments: f"Diff of {arguments.path}",
+                path=lambda arguments: arguments.path,
+                run=self.diff,
+            ),
+        )

@@ -38,13 +38,13 @@ class ModelExplanation:
         request = ModelRequest(parts=[UserPromptPart(content=excerpts(findings, texts))])
         await self._turn.say(f"## Explained by {self._endpoint.model}\n\n")
         async with ModelClient(self._endpoint, self._config) as model:
-            asking = ModelRequests(model, self._config, hear=self._hear, tell=self._tell)
+            asking = ModelRequests(model, hear=self._hear, tell=self._tell)
             self._turn.count_request()
             try:
                 response = await asking([request], RequestOffer(fixed_text=SYSTEM))
             except ModelFailed as error:
                 return error.fault.words
-            await spend(self._turn, response, model, self._config)
+            await spend(self._turn, response, model)
         await self._turn.say("\n")
         return "It refused to." if response.finish_reason == REFUSED else None
 

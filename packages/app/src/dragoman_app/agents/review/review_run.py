@@ -10,25 +10,25 @@ import asyncio
 import contextlib
 import importlib
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from dragoman import KitTurn
 from dragoman.schema import v1
+from dragoman_app.agents.code.config import BadConfig, CoderConfig, ModelEndpoint, endpoint
 from dragoman_app.agents.code.permission import ToolProblem
-from dragoman_app.agents.review.analysis import Analysis
 from dragoman_app.agents.review.conversation import LastReview, ReviewConversation
-from dragoman_app.agents.review.explanations import ModelUse, explain, model_use, reach_model
 from dragoman_app.agents.review.fixes import run_fixes
 from dragoman_app.agents.review.intent import FixIntent, ReviewIntent
-from dragoman_app.agents.review.markdown import code_view, count_of, finding_paragraph, summary
+from dragoman_app.agents.review.markdown import code_view, count_of, finding_line, finding_paragraph, summary
 from dragoman_app.agents.review.mentions import Snippet
 from dragoman_app.agents.review.review_texts import ReviewTexts
 from dragoman_app.agents.review.source_reader import ReviewInput, read_sources
 from dragoman_app.agents.review.steps import Steps
-from dragoman_app.agents.review.target_choice import choose
+from dragoman_app.agents.review.target_choice import LOCATIONS, choose
 from dragoman_app.agents.review.targets import ReviewTargets
 from dragoman_review import (
     BadBaseline,
@@ -38,11 +38,15 @@ from dragoman_review import (
     ReviewSettings,
     Severity,
     ToolFailed,
+    language_of,
+    review,
 )
 from dragoman_review.base_files import BaseFiles
 from dragoman_review.caller_search import broken_callers
 from dragoman_review.finding import by_severity
+from dragoman_review.places import find_oxlint, find_ruff
 from dragoman_review.rule_links import rules_page
+from dragoman_review.structure import GRAMMARS, is_available
 
 if TYPE_CHECKING:
     from dragoman_app.agents.review.model_review import ModelReview
@@ -187,8 +191,7 @@ class ReviewRun:
 
     async def _start_model(self) -> ModelSetup | None:
         """What makes the model's review when the rules are done; None if the model cannot be asked."""
-        conversation = self._turn.session.conversation
-        config = conversation.model
+        config = self._turn.session.conversation.model
         assert config is not None
         endpoint = reach_model(config)
         if isinstance(endpoint, str):
@@ -204,8 +207,6 @@ class ReviewRun:
             known_findings,
             self._settings,
             endpoint=endpoint,
-            config=config,
-            budget=conversation.budget,
             changes=self._targets.changes,
         )
 
@@ -256,3 +257,139 @@ def _nothing(intent: ReviewIntent, notes: Sequence[str]) -> str:
 
 def _note_text(note: ReviewNote) -> str:
     return note.text if note.path is None else f"{note.path}: {note.text}"
+
+
+# Findings explained by a model, where one is configured: it is asked, and shown as a tool call.
+
+ModelUse = Literal["review", "explain", "none"]
+
+
+def model_use(turn: KitTurn[ReviewConversation]) -> ModelUse:
+    """What the model does in this session; nothing if there is none."""
+    if turn.session.conversation.model is None:
+        return "none"
+    setting = turn.session["model_use"]
+    return "review" if setting == "review" else "explain" if setting == "explain" else "none"
+
+
+async def explain(turn: KitTurn[ReviewConversation], findings: Sequence[Finding], texts: ReviewTexts) -> None:
+    """Have findings explained; a model that does not is told of, and nothing else happens."""
+    config = turn.session.conversation.model
+    assert config is not None
+    endpoint = reach_model(config)
+    name = config.model if isinstance(endpoint, str) else endpoint.model
+    async with turn.tool(f"Ask {name} about {count_of(len(findings), 'finding')}", kind="think") as call:
+        if isinstance(endpoint, str):
+            why: str | None = endpoint
+        else:
+            # It takes a second to import what talks to models.
+            module: Any = await asyncio.to_thread(importlib.import_module, "dragoman_app.agents.review.prose")
+            masked_texts = await texts.mask_all(finding.path for finding in findings)
+            why = await module.ModelExplanation(turn, endpoint, config).explain(findings, masked_texts)
+        if why is not None:
+            await call.fail(why)
+            await turn.say(f"{name} did not explain the findings. {why} They are complete without it.\n")
+
+
+def reach_model(config: CoderConfig) -> ModelEndpoint | str:
+    """How the model is reached, or why it is not."""
+    try:
+        return endpoint(config, config.model or "")
+    except BadConfig as error:
+        return f"{error}."
+
+
+# The third step of a review: tools judge, each shown as a tool call, and findings are gathered.
+
+OWN = "dragoman"
+
+_SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
+
+
+class AnalysisTool(NamedTuple):
+    """Something that judges."""
+
+    name: str
+    title: str
+    kind: v1.ToolKind
+
+
+def tools_for(languages: Sequence[str | None]) -> list[AnalysisTool]:
+    """Who has something to say about texts in these languages."""
+    tools = [AnalysisTool(OWN, f"Built-in rules: {count_of(len(languages), 'file')}", "search")]
+    python = sum(language == "python" for language in languages)
+    scripts = sum(language in _SCRIPTS for language in languages)
+    structural = sum(language in GRAMMARS for language in languages)
+    if python and find_ruff():
+        tools.append(AnalysisTool("ruff", f"ruff: {count_of(python, 'Python file')}", "execute"))
+    if structural and is_available():
+        tools.append(AnalysisTool("ast-grep", f"Structural rules: {count_of(structural, 'file')}", "search"))
+    if scripts and find_oxlint():
+        tools.append(AnalysisTool("oxlint", f"oxlint: {count_of(scripts, 'script')}", "execute"))
+    return tools
+
+
+class Analysis:
+    """What was found so far; complete when `run` has returned, partial when it was cancelled."""
+
+    def __init__(
+        self,
+        turn: KitTurn[ReviewConversation],
+        review_input: ReviewInput,
+        texts: ReviewTexts,
+    ) -> None:
+        self._texts = texts
+        self._turn = turn
+        self._input = review_input
+        self.findings: list[Finding] = []
+        self.notes: list[ReviewNote] = []
+
+    async def run(self, settings: ReviewSettings) -> None:
+        languages = [language_of(source.path, source.text) for source in self._input.sources]
+        tools = tools_for(languages)
+        async with AsyncExitStack() as stack:
+            calls = [
+                await stack.enter_async_context(self._turn.tool(tool.title, kind=tool.kind, name=tool.name))
+                for tool in tools
+            ]
+            review_stream = review(self._input.sources, settings, note=self.notes.append)
+            async with aclosing(review_stream):
+                async for finding in review_stream:
+                    await self.add(finding)
+            for tool, call in zip(tools, calls, strict=True):
+                owned = (finding for finding in self.findings if _owner(finding.tool, tools) == tool.name)
+                here = sorted(owned, key=by_severity)
+                await call.progress(
+                    status="failed" if self._has_failed(tool, tools) else "completed",
+                    content=self._content(here),
+                    locations=self._places(here),
+                )
+
+    async def add(self, finding: Finding) -> None:
+        """One more. Raises a `ToolProblem` if it is about a text that cannot be read."""
+        await self._texts.load_reviewed(finding.path)
+        self.findings.append(finding)
+
+    def _content(self, findings: Sequence[Finding]) -> list[v1.ToolCallContent | str]:
+        lines = [
+            count_of(len(findings), "finding") if findings else "no findings",
+            *map(finding_line, findings[:LOCATIONS]),
+        ]
+        return ["\n".join(lines)]  # the fixes are told with the findings: once is enough
+
+    def _places(self, findings: Sequence[Finding]) -> list[v1.ToolCallLocation]:
+        paths = self._input.paths
+        return [
+            v1.ToolCallLocation(path=path, line=finding.line)
+            for finding in findings
+            if (path := paths.get(finding.path))
+        ][:LOCATIONS]
+
+    def _has_failed(self, tool: AnalysisTool, tools: Sequence[AnalysisTool]) -> bool:
+        names = [note.text.partition(":")[0] for note in self.notes if note.is_failure]
+        return any(_owner(name, tools) == tool.name for name in names)
+
+
+def _owner(name: str, tools: Sequence[AnalysisTool]) -> str:
+    """Whose tool call tells this; what none of the others did, we did."""
+    return name if any(tool.name == name for tool in tools) else OWN

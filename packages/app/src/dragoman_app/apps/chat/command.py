@@ -10,19 +10,25 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import re
+import select
+import signal
+import time
 import traceback
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import TracebackType
+from typing import Final
 
 from dragoman.errors import LocalMistake
+from dragoman.sdk.shutdown import ShutdownSignals
 from dragoman_app.apps.chat.hub_backend import HubBackend
 from dragoman_app.apps.chat.local_backend import LocalBackend
-from dragoman_app.apps.chat.terminal_colours import ask_terminal, theme_for
-from dragoman_app.apps.chat.terminal_end import TerminalEnd
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.files import authorization
 from dragoman_app.apps.log_lines import log_only_to
 from dragoman_app.apps.run.plan import check_policy, rules_of
-from dragoman_app.apps.target import remote_folder
+from dragoman_app.apps.target import Overrides, remote_folder
 from dragoman_app.tui.app import ChatApp, theme_names
 from dragoman_app.tui.drawing.pictures import prepare_pictures
 from dragoman_app.tui.ports import ChatBackend, ChatRequest
@@ -61,11 +67,8 @@ def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | N
         backend = LocalBackend(
             cwd,
             rules,
-            variables=args.env,
+            Overrides(args.env, args.dialect, args.place, args.map),
             record=not args.no_history,
-            dialect=args.dialect,
-            place=args.place,
-            maps=args.map,
         )
     check_policy(rules, [] if args.hub or args.place else [cwd])
     session = "last" if args.continue_ else args.resume
@@ -109,3 +112,119 @@ def _folder(path: str | None) -> str:
     if not place.is_dir():
         raise UsageMistake(f"{str(path)!r} is not a folder", "check the path")
     return os.path.normpath(place)
+
+
+# How the terminal client is ended from outside: by a signal, or by the end of its terminal.
+#
+# The orderly way closes the conversation and gives the terminal back. It is bounded: a terminal that does
+# not read, or an agent that does not let go, cannot hold it up. What we own ends with us either way (see
+# `transport.guard`).
+
+WITHIN = 6.0
+"""Seconds: an agent that ignores everything is killed after four."""
+
+HANGUP = getattr(signal, "SIGHUP", signal.SIGTERM)
+
+ENDING = tuple({signal.SIGTERM, signal.SIGINT, HANGUP, getattr(signal, "SIGQUIT", signal.SIGTERM)})
+
+
+class TerminalEnd(ShutdownSignals):
+    """An `EndRequest` of the terminal client."""
+
+    def __init__(self) -> None:
+        super().__init__(within=WITHIN, signals=ENDING)
+
+    @property
+    def status(self) -> int:
+        """The exit status that shells give to a program that a signal ended; 0 if none came."""
+        return 0 if self.number is None else 128 + self.number
+
+    def hang_up(self) -> None:
+        self.ask(HANGUP)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        if self.number == HANGUP:
+            # What is still in Python's buffers cannot be written, and would make the exit status 120.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            for fd in (1, 2):
+                os.dup2(nowhere, fd)
+            os.close(nowhere)
+
+
+# Which colours suit the terminal: whether its background is light, asked before the screen is drawn.
+#
+# `COLORFGBG` says it where it is set. Else a terminal that calls itself able (`COLORTERM`) is asked (OSC
+# 11), with a question behind it that every terminal answers (DA1), so that nobody waits for one that does
+# not know the first.
+
+QUESTION: Final = b"\x1b]11;?\x1b\\\x1b[c"
+SECONDS: Final = 0.15
+"""For both answers; a terminal far away that is slower gets the dark theme."""
+
+LONGEST: Final = 4096
+"""Bytes of an answer."""
+
+_BACKGROUND = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
+_ATTRIBUTES = re.compile(rb"\x1b\[\?[\d;]*c")
+
+
+def theme_for(name: str, environ: Mapping[str, str], ask: Callable[[], bytes]) -> str:
+    """The theme that is meant by `auto`, `dark`, `light` or its own name. `ask` asks the terminal."""
+    if name == "auto":
+        name = "light" if _is_light(environ, ask) else "dark"
+    return {"dark": "dragoman", "light": "dragoman-light"}.get(name, name)
+
+
+def _is_light(environ: Mapping[str, str], ask: Callable[[], bytes]) -> bool:
+    if "NO_COLOR" in environ:
+        return False
+    background = environ.get("COLORFGBG", "").rpartition(";")[2]
+    if background.isdecimal():
+        return int(background) == 7 or int(background) > 8
+    return "COLORTERM" in environ and is_light_answer(ask())
+
+
+def is_light_answer(answer: bytes) -> bool:
+    """Whether the colour that a terminal has told is a light one."""
+    match = _BACKGROUND.search(answer)
+    if match is None:
+        return False
+    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in match.groups())
+    return bool(0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5)
+
+
+def ask_terminal(fd: int) -> bytes:
+    """What the terminal says of its background; nothing if it does not say it in time, or if somebody types
+    already, whose keys must not be lost.
+    """
+    try:
+        import termios
+        import tty
+    except ImportError:  # not Unix
+        return b""
+    try:
+        before = termios.tcgetattr(fd)
+        if select.select([fd], [], [], 0)[0]:
+            return b""
+        tty.setcbreak(fd, termios.TCSANOW)
+        try:
+            os.write(fd, QUESTION)
+            return _read_answer(fd)
+        finally:
+            termios.tcsetattr(fd, termios.TCSANOW, before)
+    except (OSError, termios.error):
+        return b""
+
+
+def _read_answer(fd: int) -> bytes:
+    answer, until = b"", time.monotonic() + SECONDS
+    while not _ATTRIBUTES.search(answer) and len(answer) < LONGEST:
+        if not select.select([fd], [], [], max(0.0, until - time.monotonic()))[0]:
+            break
+        if not (chunk := os.read(fd, 1024)):
+            break
+        answer += chunk
+    return answer

@@ -1,7 +1,7 @@
 """One conversation: a supervised agent, its session, its files and terminals.
 
-`open_chat` is an `async with`: leaving it leaves no process, no task, no temporary file. What the agent asks
-for goes through the policy and, where that says so, to the person.
+`LocalChat.opened` is an `async with`: leaving it leaves no process, no task, no temporary file. What the
+agent asks for goes through the policy and, where that says so, to the person.
 """
 
 from __future__ import annotations
@@ -25,13 +25,10 @@ from dragoman.sdk.supervision.session import SupervisedSession
 from dragoman.sdk.supervision.supervisor import SupervisedAgent
 from dragoman.transport.tapped_transport import Tap
 from dragoman.version import VERSION
-from dragoman_app.apps.chat.changes import TurnSnapshot
-from dragoman_app.apps.chat.file_text import read_file_text
-from dragoman_app.apps.chat.files import FileFinder
-from dragoman_app.apps.chat.rewinds import LocalRewinds
+from dragoman_app.apps.chat.changes import LocalRewinds, TurnSnapshot
+from dragoman_app.apps.chat.files import FileFinder, read_file_text
 from dragoman_app.apps.chat.risk_notes import RiskNotes
 from dragoman_app.apps.chat.rules import at_screen, make_audit_log
-from dragoman_app.apps.chat.shell import TerminalOutput, UserCommand, start
 from dragoman_app.apps.chat.stored_history import StoredHistory
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.attach import blocks_of, read_attachments
@@ -49,10 +46,12 @@ from dragoman_app.tui.ports import (
 )
 from dragoman_local.journal.brief import ConversationBrief
 from dragoman_local.sandbox.boundary import SAYS
+from dragoman_local.workspace.commands import SHELL, PlannedCommand
 from dragoman_local.workspace.local_client import LocalClient
 from dragoman_local.workspace.policy.permission_service import LocalDesk
 from dragoman_local.workspace.rewind import RewindDone
 from dragoman_local.workspace.settings import LocalRules, Place
+from dragoman_local.workspace.terminal import TerminalProcess
 
 MOST_TERMINALS = 64
 """Terminals whose output is still shown after the agent released them."""
@@ -83,7 +82,7 @@ class ChatAgent:
 
 
 class LocalChat:
-    """A `ChatSession`, made by `open_chat`."""
+    """A `ChatSession`, from when it is `opened`."""
 
     def __init__(
         self,
@@ -93,6 +92,7 @@ class LocalChat:
         listener: ChatListener,
         rules: LocalRules,
     ) -> None:
+        self._source, self._rules = source, rules
         self.agent = source.name
         self.cwd = request.cwd
         self.sandbox = source.sandbox
@@ -354,38 +354,76 @@ class LocalChat:
             await self._look.memory.aclose()
         await self._risk_notes.aclose()
 
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[LocalChat]:
+        """The conversation, open. Raises `DragomanError` if it cannot be."""
+        source = self._source
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self.aclose)
+            await stack.enter_async_context(self.local.workspace)
+            supervisor = supervised(
+                source.target,
+                client=self.client,
+                cwd=self.cwd if self.is_local else None,
+                env=source.env,
+                tap=source.tap,
+                on_event=self.on_chat_event,
+                on_stderr=self.hear_stderr,
+                dialect=source.dialect,
+                policy=self._rules.policy or "",
+                launcher=source.launcher,
+            )
+            agent = await stack.enter_async_context(supervisor)
+            if source.is_nameless and agent.info is not None:
+                self.agent = agent.info.title or agent.info.name
+            await self.open(agent, self._request.session)
+            yield self
 
-@asynccontextmanager
-async def open_chat(
-    source: ChatAgent,
-    request: ChatRequest,
-    person: ChatUser,
-    listener: ChatListener,
-    *,
-    rules: LocalRules,
-    past: StoredHistory | None = None,
-    kind: type[LocalChat] | None = None,
-) -> AsyncIterator[LocalChat]:
-    """The conversation, open. Raises `DragomanError` if it cannot be."""
-    async with AsyncExitStack() as stack:
-        chat = (kind or LocalChat)(source, request, person, listener, rules)
-        chat.past = past
-        stack.push_async_callback(chat.aclose)
-        await stack.enter_async_context(chat.local.workspace)
-        supervisor = supervised(
-            source.target,
-            client=chat.client,
-            cwd=request.cwd if chat.is_local else None,
-            env=source.env,
-            tap=source.tap,
-            on_event=chat.on_chat_event,
-            on_stderr=chat.hear_stderr,
-            dialect=source.dialect,
-            policy=rules.policy or "",
-            launcher=source.launcher,
+
+# A line of shell that the person runs: theirs, with their environment, beside the conversation.
+#
+# Its tree is owned: whatever it starts ends when the conversation does.
+
+OUTPUT = 1024 * 1024
+
+
+class TerminalOutput:
+    """An `Output`: what a command has written, and how it ended."""
+
+    def __init__(self, terminal: TerminalProcess) -> None:
+        self.terminal = terminal
+
+    @property
+    def text(self) -> str:
+        return self.terminal.tail.text
+
+    @property
+    def exit_text(self) -> str | None:
+        process_exit = self.terminal.exit
+        if process_exit is None:
+            return None
+        return process_exit.signal or str(0 if process_exit.code is None else process_exit.code)
+
+
+class UserCommand(TerminalOutput):
+    """A `Shell`."""
+
+    async def wait(self) -> None:
+        await self.terminal.wait()
+
+    async def kill(self) -> None:
+        await self.terminal.kill()
+
+
+def start(line: str, cwd: str) -> UserCommand:
+    """Raises `LocalMistake` if nothing could be started. Needs a running loop."""
+    if not line:
+        raise LocalMistake("write the shell command after the exclamation mark")
+    shell = os.environ.get("SHELL") or SHELL
+    command = PlannedCommand(words=(shell, "-c", line), program=shell, shell_line=line, cwd=cwd)
+    try:
+        return UserCommand(
+            TerminalProcess(command, cwd=cwd, env=dict(os.environ), output_bytes=OUTPUT, grace=1.0)
         )
-        agent = await stack.enter_async_context(supervisor)
-        if source.is_nameless and agent.info is not None:
-            chat.agent = agent.info.title or agent.info.name
-        await chat.open(agent, request.session)
-        yield chat
+    except ErrorAnswer as error:
+        raise LocalMistake(error.message) from error

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from typing import Any, Literal
 
-from dragoman_app.apps.chat.forms import ScreenForms
+from dragoman.schema import v1
 from dragoman_app.apps.chat.risk_notes import RiskNotes
-from dragoman_app.tui.ports import ChatUser, PermissionQuestion
+from dragoman_app.tui import ports
+from dragoman_app.tui.ports import ChatUser, FieldRefused, FormAnswer, FormPrompt, PermissionQuestion, Value
 from dragoman_local.workspace.policy.audit import AuditEntry
+from dragoman_local.workspace.policy.elicitation import (
+    BadFormValue,
+    Field,
+    cautions,
+    check_value,
+    choices_of,
+    default_of,
+    description_of,
+    fields_of,
+    looks_secret,
+    matches,
+    parse_line,
+    required_in,
+    title_of,
+)
 from dragoman_local.workspace.policy.judge import PermissionPrompt
 from dragoman_local.workspace.policy.permission_service import LocalUser, ReportedAuditLog
 
@@ -45,3 +63,85 @@ class _Asker:
                 cautions=self._risk_notes.about(question),
             )
         )
+
+
+# Forms of an agent for the person at the screen, check_value by the rules that hold for every form.
+
+Kind = Literal["text", "number", "yes_no", "one", "several", "unknown"]
+
+
+class ScreenForms:
+    """A `FormAsker` of the policy, in front of the person."""
+
+    def __init__(self, person: ChatUser) -> None:
+        self._person = person
+
+    async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse:
+        fields, required_names = fields_of(form), required_in(form)
+
+        async def check(name: str, value: Value) -> Value:
+            field = fields[name]
+            answer: Any = parse_line(field, value) if isinstance(value, str) else value
+            try:
+                return await asyncio.to_thread(check_value, field, answer, matches=matches)
+            except BadFormValue as error:
+                raise FieldRefused(str(error)) from None
+
+        form_fields = [
+            _field(name, field, is_required=name in required_names) for name, field in fields.items()
+        ]
+        return _answer(
+            await self._person.fill(
+                FormPrompt(agent=agent, message=form.message, fields=form_fields, check=check)
+            )
+        )
+
+    async def visit(self, request: v1.ElicitationUrlMode, *, agent: str) -> v1.CreateElicitationResponse:
+        form = FormPrompt(
+            agent=agent,
+            message=request.message,
+            url=request.url,
+            cautions=cautions(request.url),
+            check=_nothing_to_check,
+        )
+        return _answer(await self._person.fill(form))
+
+
+def _field(name: str, field: Field, *, is_required: bool) -> ports.FormField:
+    return ports.FormField(
+        name=name,
+        title=title_of(name, field),
+        description=description_of(field),
+        kind=_kind(field),
+        choices=choices_of(field),
+        default=default_of(field),
+        is_required=is_required,
+        is_secret=looks_secret(name, field),
+    )
+
+
+def _kind(field: Field) -> Kind:
+    match field:
+        case v1.BooleanPropertySchema():
+            return "yes_no"
+        case v1.IntegerPropertySchema() | v1.NumberPropertySchema():
+            return "number"
+        case v1.MultiSelectPropertySchema():
+            return "several"
+        case v1.StringPropertySchema():
+            return "one" if choices_of(field) else "text"
+    return "unknown"
+
+
+def _answer(answer: FormAnswer) -> v1.CreateElicitationResponse:
+    if answer.action == "accept":
+        return (
+            v1.ElicitationAcceptAction(content=answer.values)
+            if answer.values
+            else v1.ElicitationAcceptAction()
+        )
+    return v1.ElicitationDeclineAction() if answer.action == "decline" else v1.ElicitationCancelAction()
+
+
+async def _nothing_to_check(name: str, value: Value) -> Value:
+    return value

@@ -13,7 +13,7 @@ from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.gateway.folders import FolderRules, resolve_folder
 from dragoman_app.apps.gateway.gateway import GatewayRules
 from dragoman_app.apps.run.plan import check_policy, rules_of
-from dragoman_app.apps.target import ChosenAgent, confine, find_target
+from dragoman_app.apps.target import ChosenAgent, Overrides, confine, find_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ def make_gateway_plan(args: argparse.Namespace, *, roots: Sequence[str] = ()) ->
         choices=frozenset(getattr(args, "allow_choice", ())),
     )
     check_policy(rules, [folders.cwd])
-    target = find_target(name, args.env, dialect=args.dialect)
+    target = find_target(name, Overrides(args.env, args.dialect))
     target = confine(target, rules.sandbox, [folders.cwd, *folders.roots])
     if target.launcher and not folders.roots:  # a client's own roots would be outside of the wall
         folders = FolderRules(cwd=folders.cwd, roots=[folders.cwd])

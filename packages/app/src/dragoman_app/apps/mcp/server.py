@@ -19,16 +19,16 @@ import msgspec
 from dragoman.decoders import convert
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.schema import v1
+from dragoman.text.sanitize import sanitize_line
 from dragoman.version import VERSION
 from dragoman.wire import Id
 from dragoman.wire.codes import invalid_params, invalid_request
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.gateway.folders import FolderRules
 from dragoman_app.apps.gateway.gateway import Gateway
-from dragoman_app.apps.gateway.report import TurnReport, token_counts
+from dragoman_app.apps.gateway.report import LONGEST_TITLE, TurnEvent, TurnReport, token_counts
 from dragoman_app.apps.gateway.session import GatewaySession, SessionBusy
 from dragoman_app.apps.mcp.connection import FrameWriter, McpConnection
-from dragoman_app.apps.mcp.progress import ProgressReporter
 from dragoman_app.apps.mcp.tools import PromptArguments, SessionArguments, SessionsArguments, make_tools
 from dragoman_app.apps.mcp.user import McpUser, user_of
 from dragoman_app.apps.run.session import set_mode, set_model, set_option, values_of
@@ -370,3 +370,69 @@ def _result(text: str, values: dict[str, object], *, more: str = "") -> dict[str
 
 def _error_result(text: str) -> dict[str, object]:
     return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+# What an agent does, as progress of the call that made it do so.
+#
+# A client that wants progress names a token. It is told a line at a time: of the agent's words, of tool
+# calls with their status, of the plan. The lines are for people, so they are sanitized; the number only
+# grows, and a total is not known.
+
+LONGEST_LINE = 2000
+"""Characters of a line of progress; a longer line is told in pieces."""
+
+
+class ProgressReporter:
+    """The progress of one call; tells nothing to a client that did not ask for it."""
+
+    def __init__(self, connection: McpConnection, meta: object, request_id: Id) -> None:
+        self._connection = connection
+        self._request_id = request_id
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        self._token = token if isinstance(token, str | int) else None
+        self._count = 0
+        self._line = ""
+
+    async def on_event(self, event: TurnEvent) -> None:
+        """Tell an event, or keep it until its line is whole."""
+        if self._token is None:
+            return
+        if event.kind == "text":
+            *lines, self._line = (self._line + event.text).split("\n")
+            for line in lines:
+                await self._tell(line)
+            while len(self._line) >= LONGEST_LINE:
+                line, self._line = self._line[:LONGEST_LINE], self._line[LONGEST_LINE:]
+                await self._tell(line)
+            return
+        if event.kind == "thought":
+            return  # it comes word by word, and nobody can tell where it ends
+        await self.finish()
+        await self._tell(_line_of(event))
+
+    async def finish(self) -> None:
+        """Tell what is left of a line."""
+        line, self._line = self._line, ""
+        await self._tell(line)
+
+    async def _tell(self, line: str) -> None:
+        if not line.strip() or self._token is None:
+            return
+        self._count += 1
+        await self._connection.notify(
+            "notifications/progress",
+            {
+                "progressToken": self._token,
+                "progress": self._count,
+                "message": sanitize_line(line[:LONGEST_LINE]),
+            },
+            related_to=self._request_id,
+        )
+
+
+def _line_of(event: TurnEvent) -> str:
+    if event.call is not None:
+        return f"{event.call.kind}: {event.call.title[:LONGEST_TITLE]} ({event.call.status})"
+    if event.kind == "plan":
+        return "plan: " + "; ".join(event.text.splitlines())
+    return f"{event.kind}: {event.text}"

@@ -133,21 +133,20 @@ async def look_before_there(call: CallMethod, session_id: str, reporter: RunRepo
 async def tell_changes(
     snapshot: DiskSnapshot,
     reporter: RunReporter,
-    what: ChangeHandling,
+    plan: RunPlan,
     *,
-    is_attended: bool,
     effects: DecidedEffects,
     modes: v1.SessionModeState | None = None,
-    is_strict: bool = False,
 ) -> ChangesReport:
     """Compare, put back what is not wanted, and tell."""
+    what = plan.changes
     try:
         changes = await snapshot.compare()
     except (LocalMistake, OSError) as error:
         reporter.note(f"can't tell what changed on disk: {error}", level="warning")
         return ChangesReport(unasked=None)
     files = [change for change in changes.files if not is_our_file(change.path)]
-    if what == "ask" and files and not is_attended:
+    if what == "ask" and files and not plan.is_attended:
         reporter.note("this is not a terminal, so the changes are kept without asking", level="warning")
         what = "keep"
     unwanted_changes = in_revert_order(await _ask_unwanted(files, what))
@@ -172,7 +171,7 @@ async def tell_changes(
             asking_mode=mode_that_asks(modes) if unasked else None,
         )
     )
-    is_blind = is_strict and not isinstance(changes, WholeChanges) and bool(changes.notes)
+    is_blind = plan.is_strict and not isinstance(changes, WholeChanges) and bool(changes.notes)
     return ChangesReport(
         unasked=None if is_blind and not unasked else unasked,
         stuck=len(unwanted_changes) - len(reverted_paths),

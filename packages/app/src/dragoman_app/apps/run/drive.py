@@ -7,7 +7,7 @@ which cancels the task that runs this, and standard output, whose reader sets th
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -69,35 +69,38 @@ LINGER = 2.0
 """Seconds that it may go on talking after its answer, because some never stop."""
 
 
+class RunStage(NamedTuple):
+    """What stays when another agent goes on with the run."""
+
+    reporter: RunReporter
+    output: OutputWriter
+    stop: RunStop
+    steering: LineSteering | None
+
+
 class RunDriver:
     """One run."""
 
     def __init__(
         self,
         plan: RunPlan,
-        reporter: RunReporter,
-        output: OutputWriter,
-        stop: RunStop,
+        stage: RunStage,
         *,
         early: EarlyAgent,
         record: RunRecord | None = None,
-        steering: LineSteering | None = None,
     ) -> None:
-        """`record` hears what passes, for whoever goes on if this agent cannot. `steering` is the run's."""
+        """`record` hears what passes, for whoever goes on if this agent cannot."""
         self._plan = plan
         self._early = early
-        self._reporter = reporter
-        self._output = output
+        self._reporter, self._output, self._stop, self._steering = stage
         self._narrator = FamilyNarrator()
         self._agent: AgentHandle | None = None
         self.session_id: str | None = None
         self._brief: ConversationBrief | None = None
-        self._stop = stop
         self._record = record
         self.stream = ""
         """This run in the history."""
         self._logged_in = False  # in a terminal, which is done once
-        self._steering = steering
 
     async def run(self) -> RunOutcome:
         plan = self._plan
@@ -261,11 +264,9 @@ class RunDriver:
         return await tell_changes(
             snapshot,
             self._reporter,
-            self._plan.changes,
-            is_attended=self._plan.is_attended,
+            self._plan,
             effects=lending.decisions.effects,
             modes=session.modes,
-            is_strict=self._plan.is_strict,
         )
 
     async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> TurnResult:

@@ -20,7 +20,7 @@ from dragoman.version import VERSION
 from dragoman_app.apps.console import write_stderr
 from dragoman_app.apps.log_lines import SafeFormatter, log_only_to, sanitize_log_lines
 from dragoman_app.apps.run import events
-from dragoman_app.apps.run.drive import RunDriver
+from dragoman_app.apps.run.drive import RunDriver, RunStage
 from dragoman_app.apps.run.early_agent import EarlyAgent
 from dragoman_app.apps.run.exits import EXITS
 from dragoman_app.apps.run.narrate import now, raw
@@ -28,11 +28,10 @@ from dragoman_app.apps.run.outcome import RunOutcome, outcome_of_error
 from dragoman_app.apps.run.output import STDOUT, OutputClosed, OutputFailed, OutputWriter
 from dragoman_app.apps.run.plan import RunPlan
 from dragoman_app.apps.run.progress import ProgressLine, shown_progress
-from dragoman_app.apps.run.reporter import RunListener, RunReporter
+from dragoman_app.apps.run.reporter import EventView, JsonView, QuietView, RunListener, RunReporter
 from dragoman_app.apps.run.steering import LineSteering
 from dragoman_app.apps.run.stop import RunStop
 from dragoman_app.apps.run.texts import TextView
-from dragoman_app.apps.run.views import EventView, JsonView, QuietView
 from dragoman_app.apps.terminals import Paint, is_terminal, shows_colours
 
 if TYPE_CHECKING:  # few runs have a successor
@@ -103,7 +102,7 @@ async def run_plan(
         reporter.note(plan.target.note)
     stop = RunStop(reporter.note, step=plan.limits.end_seconds)
     steering = None if plan.steer is None else LineSteering(reporter, plan.steer)
-    running = _RunningAgent(plan, reporter, output, stop, early, steering)
+    running = _RunningAgent(plan, RunStage(reporter, output, stop, steering), early)
     task = asyncio.create_task(running.run(), name="run")
     stop.watch(task, timeout=args.timeout)
     try:
@@ -124,21 +123,10 @@ async def run_plan(
 class _RunningAgent:
     """The agent, and the driver that talks to it."""
 
-    def __init__(
-        self,
-        plan: RunPlan,
-        reporter: RunReporter,
-        output: OutputWriter,
-        stop: RunStop,
-        early: EarlyAgent,
-        steering: LineSteering | None,
-    ) -> None:
+    def __init__(self, plan: RunPlan, stage: RunStage, early: EarlyAgent) -> None:
         self._plan = plan
-        self._steering = steering
+        self._stage = stage
         self._early = early
-        self._reporter = reporter
-        self._output = output
-        self._stop = stop
         self._driver: RunDriver | None = None
 
     @property
@@ -157,16 +145,16 @@ class _RunningAgent:
             outcome = await self._run_agent(plan, self._early, record)
         except DragomanError as failure:
             error, outcome = failure, outcome_of_error(failure)
-        if self._stop.reason is not None or not handover.has_successor(plan, outcome):
+        if self._stage.stop.reason is not None or not handover.has_successor(plan, outcome):
             if error is not None:
                 raise error
             return outcome
-        self._reporter.note(f"{plan.target.agent.name}: {outcome.message}", level="warning")
+        self._stage.reporter.note(f"{plan.target.agent.name}: {outcome.message}", level="warning")
         brief = record.brief()
         stream = "" if self._driver is None else self._driver.stream
         successor = handover.successor_plan(plan, brief, source=stream)
         handover.tell_handover(
-            self._reporter, successor, agent=plan.target.agent.name, reason=outcome.name, brief=brief
+            self._stage.reporter, successor, agent=plan.target.agent.name, reason=outcome.name, brief=brief
         )
         early = EarlyAgent(successor)
         early.adopt()
@@ -175,17 +163,9 @@ class _RunningAgent:
     async def _run_agent(
         self, plan: RunPlan, early: EarlyAgent, record: RunRecord | None = None
     ) -> RunOutcome:
-        self._stop.owns(early.kill)
+        self._stage.stop.owns(early.kill)
         try:
-            self._driver = RunDriver(
-                plan,
-                self._reporter,
-                self._output,
-                self._stop,
-                early=early,
-                record=record,
-                steering=self._steering,
-            )
+            self._driver = RunDriver(plan, self._stage, early=early, record=record)
             return await self._driver.run()
         finally:
             await early.aclose()

@@ -5,20 +5,26 @@ Most turns ask for nothing, so what decides and answers is loaded with the first
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dragoman import Client
+from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman.sdk.client.subagents import SubagentTree
+from dragoman.sdk.handlers import Handler
+from dragoman.text.sanitize import sanitize_line
 from dragoman.version import VERSION
-from dragoman_app.apps.run.permissions import RunDecisions
+from dragoman_app.apps.run import events
+from dragoman_app.apps.run.disk_changes import DecidedEffects
 from dragoman_app.apps.run.plan import RunPlan
 from dragoman_app.apps.run.reporter import RunReporter
 from dragoman_local.workspace.local_client import LocalClient
 
 if TYPE_CHECKING:
+    from dragoman_local.workspace.policy.audit import AuditEntry
     from dragoman_local.workspace.policy.permission_service import LocalDesk
 
 
@@ -79,3 +85,88 @@ class LentWorkspace:
         self.local.calls.on_update(notification)
         if self.on_update is not None:
             self.on_update(notification)
+
+
+# Decides what the agent may do in this run, and reports each decision.
+#
+# The policy decides (see `dragoman policy`); what it would ask is asked in the terminal if somebody is
+# there, and answered by `--approve` otherwise. Each decision is in the audit log before it takes effect, and
+# becomes an event here.
+
+EFFECTS = ("fs/write_text_file", "terminal/create")
+"""What an agent is given permission for, and asks a client to do."""
+
+
+class RunDecisions:
+    """What was decided in a run, as its audit log tells it."""
+
+    def __init__(self, reporter: RunReporter, *, cwd: str) -> None:
+        self._cwd = cwd
+        self.effects = DecidedEffects()
+        """What was decided about changes of files."""
+        self._reporter = reporter
+        self.last_was_denied = False
+        """Whether the policy denied the last thing that was asked for; reading does not count."""
+        self.last_refusal: str | None = None
+        """Why the last write or command was refused although nobody denied it; None if it was not."""
+
+    def watch(self, client: Client) -> None:
+        """Hear of every write and command whether it was done: an approval alone does nothing."""
+        for method in EFFECTS:
+            handler = client.handlers.get(method)
+            if handler is not None:
+                client.handlers.replace(method, Handler(self._watch(method, handler)))
+
+    def _watch(self, method: str, handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
+        async def do(request: object, agent: object) -> Any:  # of the method's type
+            loop = asyncio.get_running_loop()
+            try:
+                result = await handler.work(request, agent)
+            except ErrorAnswer as error:
+                # After what the audit log has to tell of this: a denial is no refusal.
+                loop.call_soon(self._on_refusal, method, error.message)
+                raise
+            loop.call_soon(self._on_success)
+            return result
+
+        return do
+
+    def _on_refusal(self, method: str, why: str) -> None:
+        if not self.last_was_denied:
+            self.last_refusal = f"{method}: {why}"
+            self._reporter.note(f"not done: {self.last_refusal}", level="warning")
+
+    def _on_success(self) -> None:
+        self.last_refusal = None
+
+    def on_failure(self, why: str) -> None:
+        """The audit log cannot be written."""
+        self.last_was_denied = True
+        self._reporter.note(why, level="error")
+
+    def on_entry(self, line: AuditEntry) -> None:
+        """The audit log has a new line."""
+        self.effects.add(line, cwd=self._cwd)
+        if line.method != "fs/read" or line.outcome == "deny":
+            self.last_was_denied = line.outcome == "deny" and line.by == "policy"
+        what = line.command or line.title or " ".join((line.kind, *line.paths))
+        self._reporter.emit(
+            events.DecisionEvent(
+                time=line.time,
+                what=what,
+                method=line.method,
+                kind=line.kind,
+                paths=list(line.paths),
+                outcome=line.outcome,
+                by=line.by,
+                rule=line.rule,
+                why=line.why,
+                remedy=line.remedy or None,
+                requester=line.requester or None,
+            )
+        )
+        if line.outcome == "deny" and line.by == "policy":
+            who = f"{sanitize_line(line.requester)}: " if line.requester else ""
+            self._reporter.tell(f"{who}not allowed: {sanitize_line(what)} ({sanitize_line(line.why)})")
+            if line.remedy:
+                self._reporter.tell(f"{who}to allow this: {sanitize_line(line.remedy)}")

@@ -16,7 +16,7 @@ from msgspec import Struct
 from dragoman import Limits
 from dragoman_app.apps.console import UsageMistake
 from dragoman_app.apps.run.prompt import STDIN, is_text, read_prompt
-from dragoman_app.apps.target import ChosenAgent, confine, find_target, remote_folder
+from dragoman_app.apps.target import ChosenAgent, Overrides, confine, find_target, remote_folder
 from dragoman_app.apps.terminals import is_terminal
 from dragoman_local.sandbox.wall import chosen_sandbox
 from dragoman_local.workspace.policy.policy_paths import has_policy_files
@@ -86,12 +86,11 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
     wants_last = args.continue_ or args.session == LAST
     agent = args.continue_with if takes_over else args.agent
     is_attended = args.format != "json" and is_terminal(0) and is_terminal(2)
-    target = find_target(
-        agent, args.env, dialect=args.dialect, place=args.place, maps=args.map, can_ask=is_attended
-    )
+    wishes = Overrides(args.env, args.dialect, args.place, args.map)
+    target = find_target(agent, wishes, can_ask=is_attended)
     successor = None
     if args.continue_with is not None and not takes_over:
-        successor = find_target(args.continue_with, ())  # what --env hands to an agent is for the first
+        successor = find_target(args.continue_with)  # what --env hands to an agent is for the first
     roots = _roots(args, target)
     approve: Approve | None = args.approve or (None if is_attended else "reads")
     rules = rules_of(args, approve)

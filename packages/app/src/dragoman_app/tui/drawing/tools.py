@@ -15,8 +15,17 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman_app.tui.drawing.pictures import draw_picture
 from dragoman_app.tui.model.entries import CommandOutput, ToolEntry
 from dragoman_app.tui.model.faces import name_of
-from dragoman_app.tui.text.diff import CountedChange, count_changes, diff_lines
-from dragoman_app.tui.text.lines import block, hanging, line, output_lines, plain, wrap_content
+from dragoman_app.tui.text.lines import (
+    CountedChange,
+    block,
+    count_changes,
+    diff_lines,
+    hanging,
+    line,
+    output_lines,
+    plain,
+    wrap_content,
+)
 
 # Marks and words for states: they must be told apart without colours too.
 

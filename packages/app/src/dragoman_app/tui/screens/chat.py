@@ -31,7 +31,7 @@ from dragoman_app.tui.ports import ChatBackend, ChatHost, ChatRequest
 from dragoman_app.tui.screen_user import ScreenUser
 from dragoman_app.tui.screens.detail import DetailScreen
 from dragoman_app.tui.screens.entry import EntryScreen
-from dragoman_app.tui.screens.file_opener import FileOpener
+from dragoman_app.tui.screens.file import FileOpener
 from dragoman_app.tui.screens.review import ReviewScreen
 from dragoman_app.tui.screens.settings import SettingChoice, SettingsScreen
 from dragoman_app.tui.screens.slash_commands import SlashCommands

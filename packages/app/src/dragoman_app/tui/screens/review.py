@@ -20,8 +20,7 @@ from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.tui.ports import ChangeReview, ReviewedFile
 from dragoman_app.tui.screens.dialog import Dialog
-from dragoman_app.tui.text.diff import patch_lines
-from dragoman_app.tui.text.lines import cut, plain
+from dragoman_app.tui.text.lines import cut, patch_lines, plain
 from dragoman_app.tui.widgets.lines_view import LinesView
 
 _MARKS = {"added": "+", "modified": "~", "removed": "-"}

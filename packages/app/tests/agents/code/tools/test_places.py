@@ -13,11 +13,11 @@ from dragoman import Client
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1 import ReadTextFileRequest, ReadTextFileResponse, Terminal, WriteTextFileRequest
 from dragoman.testing.models import ModelTurn, call, turn
-from dragoman_local.workspace.lent_files import TextBuffers
 from dragoman_local.workspace.workspace import Workspace
 from tests.agents.code.coder_runs import Coder, Person, calls, coding, status
 from tests.kit.kit_agents import alive
 from tests.workspace.command_agent import pid_here
+from tests.workspace.text_buffers import TextBuffers
 
 pytestmark = pytest.mark.bound(30)
 

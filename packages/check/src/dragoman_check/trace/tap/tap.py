@@ -12,14 +12,17 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Protocol
 
-from dragoman.errors import SpawnFailed
+import msgspec
+
+from dragoman.errors import LinkClosed, SpawnFailed
 from dragoman.transport.child_pipes import close_all, open_pipes
-from dragoman.transport.contract import Grace
+from dragoman.transport.contract import Grace, TransportLimits
 from dragoman.transport.launch import start_tree, why_not
 from dragoman.transport.owned_tree import OwnedTree, Program
-from dragoman_check.trace.tap.guard import StdoutGuard
-from dragoman_check.trace.tap.pump import Pump
+from dragoman.transport.reader import open_reader
+from dragoman.transport.writer import open_writer
 from dragoman_check.trace.tap.recorder import TapRecorder
 
 LAST_BYTES = 2.0
@@ -180,3 +183,161 @@ async def _wait_first(seconds: float, *waits: object) -> None:
         task.cancel()
     if late:
         await asyncio.wait(late)
+
+
+# Keeps noise out of the protocol: an agent's lines that are not JSON objects are shown elsewhere.
+#
+# A line is held until its end is there, which is what a client does with it anyway. A line that grows beyond
+# all bounds is passed as it is: it is too long to be noise that somebody printed.
+
+BOUND = 1024 * 1024
+"""Bytes of a line that are held back while it is not known what it is."""
+
+_anything = msgspec.json.Decoder()
+
+
+class StdoutGuard:
+    """A sieve. `noise` gets each line that was kept off the wire, with its newline."""
+
+    def __init__(self, noise: Callable[[bytes], None]) -> None:
+        self.count = 0
+        self._noise = noise
+        self._partial_line = bytearray()
+        self._passing = False  # in the middle of a line that is known to be no noise
+
+    def take(self, chunk: bytes) -> bytes:
+        self._partial_line += chunk
+        output = bytearray()
+        while (end := self._partial_line.find(b"\n") + 1) > 0:
+            line = bytes(self._partial_line[:end])
+            del self._partial_line[:end]
+            if self._passing or not is_noise(line):
+                output += line
+            else:
+                self._keep_off(line)
+            self._passing = False
+        if self._passing or len(self._partial_line) > BOUND:
+            output += self._partial_line
+            self._partial_line.clear()
+            self._passing = True
+        return bytes(output)
+
+    def finish(self) -> bytes:
+        """The last line may lack its newline."""
+        rest = bytes(self._partial_line)
+        self._partial_line.clear()
+        if not rest or self._passing or not is_noise(rest):
+            return rest
+        self._keep_off(rest + b"\n")
+        return b""
+
+    def _keep_off(self, line: bytes) -> None:
+        self.count += 1
+        self._noise(line)
+
+
+def is_noise(line: bytes) -> bool:
+    """Whether no client could make sense of this line. Blank lines mean nothing, and hurt nobody."""
+    text = line.strip()
+    if not text:
+        return False
+    if not text.startswith(b"{"):
+        return True
+    try:
+        _anything.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return True
+    except RecursionError:
+        return False
+    return False
+
+
+# Copies bytes from one descriptor to another unchanged, and shows each chunk to an observer afterwards.
+#
+# A slow reader slows the writer: reading stops while more than a pipe's worth waits to be written. The end
+# of the source is passed on as the end of the target, after everything before it. Nothing here knows lines.
+
+
+class ByteFilter(Protocol):
+    """Decides which bytes of a chunk are passed on."""
+
+    def take(self, chunk: bytes) -> bytes: ...
+    def finish(self) -> bytes: ...
+
+
+class Pump:
+    """Owns both descriptors. Needs a running loop; starts at once."""
+
+    def __init__(
+        self,
+        read_fd: int,
+        write_fd: int,
+        *,
+        on_block: Callable[[bytes], None],
+        sieve: ByteFilter | None = None,
+        limits: TransportLimits | None = None,
+    ) -> None:
+        self.source_ended = asyncio.Event()
+        """Nothing more comes."""
+        self.target_gone = asyncio.Event()
+        """Whoever read from us no longer does."""
+        self._limits = limits or TransportLimits()
+        self._on_block = on_block
+        self._sieve = sieve
+        self._draining: asyncio.Task[None] | None = None
+        self._writer = open_writer(write_fd, limits=self._limits, on_broken=self._on_target_broken)
+        self._reader = open_reader(read_fd, intake=self, on_end=self._on_source_end)
+
+    # The intake of the reader.
+
+    def feed(self, chunk: bytes) -> None:
+        self._pass(chunk if self._sieve is None else self._sieve.take(chunk))
+        self._on_block(chunk)  # after it went on: who reads the record can wait, who reads the wire cannot
+
+    def finish(self) -> None:
+        if self._sieve is not None:
+            self._pass(self._sieve.finish())
+
+    def stop_reading(self) -> None:
+        """Nothing more is taken from the source; what waits is still written."""
+        self._reader.close()
+        self.source_ended.set()
+
+    async def aclose(self, *, seconds: float) -> None:
+        """Write what waits, in time, and let go of both descriptors."""
+        self._reader.close()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._writer.drain(0)
+        except (TimeoutError, LinkClosed):
+            pass  # nobody reads it
+        finally:
+            self._writer.close()
+            if self._draining is not None:
+                self._draining.cancel()
+                await asyncio.wait([self._draining])
+
+    def _pass(self, chunk: bytes) -> None:
+        if not chunk:
+            return
+        try:
+            self._writer.write(chunk)
+        except LinkClosed:
+            return
+        if self._writer.pending > self._limits.high and self._draining is None:
+            self._reader.pause()
+            self._draining = asyncio.get_running_loop().create_task(self._read_again())
+
+    async def _read_again(self) -> None:
+        try:
+            await self._writer.drain(self._limits.low)
+        except LinkClosed:
+            pass  # read on for the record, and to hear the end
+        self._draining = None
+        self._reader.resume()
+
+    def _on_source_end(self, _: OSError | None) -> None:
+        self.source_ended.set()
+
+    def _on_target_broken(self, _: OSError) -> None:
+        self.target_gone.set()

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -22,7 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.errors import PeerDied, SpawnFailed
-from dragoman.transport.contract import DEFAULT_LIMITS, Transport, TransportLimits
+from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, Transport, TransportLimits
 from dragoman.transport.owned_tree import OwnedTree
 from dragoman.transport.process import ChildTransport, obituary, spawn
 from dragoman_hub.agents.host import lease, place, records
@@ -30,7 +31,6 @@ from dragoman_hub.agents.host.agent_lease import AgentLease
 from dragoman_hub.agents.host.deliveries import Deliveries
 from dragoman_hub.agents.host.frames import KeptFrames
 from dragoman_hub.agents.host.hub_connection import HubConnection, Pieces
-from dragoman_hub.agents.host.last_lines import LastLines
 
 STRANGERS = 8
 """Connections that may be open without having proven themselves."""
@@ -55,16 +55,17 @@ class HostOrder(Struct, frozen=True, kw_only=True):
 
     command: Sequence[str]
     socket: Path
-    cwd: str | None
-    env: Mapping[str, str] | None
-    linger: float
-    buffer: int
-    batch: int
+    cwd: str | None = None
+    env: Mapping[str, str] | None = None
+    """The agent's whole environment; None hands on that of the host."""
+    linger: float = 60.0
+    buffer: int = 64 << 20
+    batch: int = READ_SIZE
     """Bytes of frames that go as one record, about: a record that is cut goes again as a whole."""
-    lease: float | None
+    lease: float | None = None
     """When the first lease ends, on the clock of `lease.now`; None for an agent that may act without one."""
 
-    lease_linger: float
+    lease_linger: float = 20.0
     """Seconds that it stands still without a lease before it is ended."""
     sandbox: str = "auto"
     """The wall that the host itself builds, and not whoever started it: on another machine."""
@@ -322,3 +323,50 @@ class AgentHost:
             hub.is_paused = False
             self._balance()
             self.leave()
+
+
+# The last lines of an agent's standard error that no hub has read: whole lines, limited in size.
+
+KEPT = 64 * 1024
+"""Bytes of lines that wait for a hub: enough for a long traceback. Also the longest line."""
+
+LINE = 64
+"""What a line is charged beside its bytes."""
+
+
+class LastLines:
+    """`feed` chunks of a stream in, `take` lines out."""
+
+    __slots__ = ("_charge", "_lines", "_part")
+
+    def __init__(self) -> None:
+        self._lines: deque[bytes] = deque()
+        self._charge = 0
+        self._part = b""  # the line that has not ended yet
+
+    def feed(self, chunk: bytes) -> None:
+        *lines, self._part = (self._part + chunk).split(b"\n")
+        for line in lines:
+            self._add(line.removesuffix(b"\r"))
+        while len(self._part) > KEPT:
+            self._add(self._part[:KEPT])
+            self._part = self._part[KEPT:]
+
+    def finish(self) -> None:
+        """There is no more: a last line without its newline is still a line."""
+        if self._part:
+            self._add(self._part)
+            self._part = b""
+
+    def take(self) -> bytes | None:
+        if not self._lines:
+            return None
+        line = self._lines.popleft()
+        self._charge -= len(line) + LINE
+        return line
+
+    def _add(self, line: bytes) -> None:
+        self._lines.append(line)
+        self._charge += len(line) + LINE
+        while self._charge > KEPT + LINE:
+            self.take()

@@ -15,21 +15,20 @@ import asyncio
 import logging
 import os
 import socket as sockets
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from msgspec.structs import replace
+
 from dragoman.errors import DeadlineExceeded, LinkClosed
 from dragoman_hub.agents.host import place
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.host_connection import GONE, HostedAgent, NumberedSink, OtherVersion
 from dragoman_hub.agents.host.launcher import bury_the_dead, launch
-from dragoman_hub.agents.host.lease import moment
 
 __all__ = ["HostedAgent", "NumberedSink", "find_hosted", "host_agent"]
 
 log = logging.getLogger(__name__)
-
-MEBIBYTE = 1024 * 1024
 
 WELCOME_WITHIN = 10.0
 """Seconds that an agent host has to answer a hub."""
@@ -37,41 +36,19 @@ WELCOME_WITHIN = 10.0
 _latest_agents: WeakValueDictionary[Path, HostedAgent] = WeakValueDictionary()  # by place, the latest of each
 
 
-async def host_agent(
-    command: Sequence[str],
-    *,
-    socket: Path,
-    cwd: str | None = None,
-    env: Mapping[str, str] | None = None,
-    linger: float = 60.0,
-    buffer: int = 64 * MEBIBYTE,
-    lease: float | None = None,
-    since: float | None = None,
-    lease_linger: float = 20.0,
-) -> HostedAgent:
-    """Start an agent with its agent host. The folder of `socket` is made, or must be closed to other users.
+async def host_agent(order: HostOrder) -> HostedAgent:
+    """Start an agent with its agent host. The folder of the socket is made, or must be closed to other users.
 
-    `env` is the agent's whole environment; None hands on our own. An agent of ours that has ended at the same
-    place is closed first: whoever starts it anew has heard what it had to say. With a `lease`, in seconds
-    from `since` or from now, the agent never acts without one (see `KeptAgent.lease`), and is ended when it
-    had none for `lease_linger` seconds. Raises `SpawnFailed` when there is nothing to start, an agent host at
-    that place already, or no time left of the lease.
+    An agent of ours that has ended at the same place is closed first: whoever starts it anew has heard what
+    it had to say. With a `lease` the agent never acts without one (see `KeptAgent.lease`). Raises
+    `SpawnFailed` when there is nothing to start, an agent host at that place already, or no time left of the
+    lease.
     """
-    until = None if lease is None else moment(lease, since)
-    path = place.of(socket)
+    path = place.of(order.socket)
     before = _latest_agents.get(path)
     if before is not None and before.has_ended:
         await before.aclose()
-    await launch(
-        command,
-        socket=path,
-        cwd=cwd,
-        env=env,
-        linger=linger,
-        buffer=buffer,
-        lease=until,
-        lease_linger=lease_linger,
-    )
+    await launch(replace(order, socket=path))
     agent = await find_hosted(path)
     if agent is None:
         raise LinkClosed(GONE)

@@ -12,8 +12,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -21,6 +19,7 @@ from dragoman.errors import LinkClosed, SpawnFailed, SpawnTimeout
 from dragoman.transport.contract import DEFAULT_LIMITS
 from dragoman.transport.reader import open_reader
 from dragoman.transport.writer import open_writer
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.host_reply import READY, READY_WITHIN, reason_of
 
 BURIED_WITHIN = 10.0
@@ -35,35 +34,26 @@ POLL = 0.002
 _host_processes: dict[int, subprocess.Popen[bytes]] = {}
 
 
-async def launch(
-    command: Sequence[str],
-    *,
-    socket: Path,
-    cwd: str | None,
-    env: Mapping[str, str] | None,
-    linger: float,
-    buffer: int,
-    lease: float | None,
-    lease_linger: float,
-) -> None:
+async def launch(order: HostOrder) -> None:
     """Start an agent host and return when it listens. Raises `SpawnFailed` with its error output if it
     fails.
     """
     if os.name == "nt":
         raise SpawnFailed("no agent can be kept here: this system has no sockets that Python can listen on")
     bury_the_dead()
-    options = ["--linger", repr(linger), "--buffer", str(buffer), "--cwd", cwd or os.getcwd()]
-    options += ["--lease-linger", repr(lease_linger)]
-    if lease is not None:
-        options += ["--lease", repr(lease)]
-    if env is not None:
+    options = ["--linger", repr(order.linger), "--buffer", str(order.buffer)]
+    options += ["--cwd", order.cwd or os.getcwd(), "--lease-linger", repr(order.lease_linger)]
+    if order.lease is not None:
+        options += ["--lease", repr(order.lease)]
+    if order.env is not None:
         options += ["--env", "stdin"]
     # -P: what lies in the folder that we stand in is not ours to run.
-    words = [sys.executable, "-P", "-m", "dragoman_hub.agents.host", str(socket), *options, "--", *command]
-    host, order, answer = _start(words)
+    words = [sys.executable, "-P", "-m", "dragoman_hub.agents.host", str(order.socket), *options]
+    host, their_input, answer = _start([*words, "--", *order.command])
+    environment = b"" if order.env is None else msgspec.json.encode(dict(order.env))
     try:
         async with asyncio.timeout(READY_WITHIN):
-            reply = await _ask(order, b"" if env is None else msgspec.json.encode(dict(env)), answer)
+            reply = await _ask(their_input, environment, answer)
     except TimeoutError as error:
         _give_up(host)
         raise SpawnTimeout("the start of an agent host", READY_WITHIN) from error

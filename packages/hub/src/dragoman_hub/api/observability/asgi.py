@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from dragoman.transport.http_asgi import Receive, Send, respond
-from dragoman_hub.api.observability.exposition import CONTENT_TYPE
+from dragoman_hub.api.observability.hub_meters import CONTENT_TYPE
 from dragoman_hub.gate.admission import AdmissionRefusal, Grant
 
 METRICS = "/metrics"

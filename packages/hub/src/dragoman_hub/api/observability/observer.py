@@ -16,10 +16,10 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from sys import intern
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -38,16 +38,33 @@ from dragoman_hub.api.observability.digest import (
 )
 from dragoman_hub.api.observability.hub_meters import HubMeters
 from dragoman_hub.api.observability.hub_snapshot import HubSnapshot
-from dragoman_hub.api.observability.measured_journal import MeasuredJournal
 from dragoman_hub.api.observability.processes import Root, TreeUse, trees_use
 from dragoman_hub.api.observability.spans import NoSpans, TurnSpans
-from dragoman_hub.api.observability.status import Status, StatusSource, status_of
+from dragoman_hub.api.observability.status import Measured, Status, StatusSource, status_of
 from dragoman_hub.api.observability.usage import AgentUsage, Tokens, UsageTotals, usage_of
 from dragoman_hub.clients.client import ClientHub
 from dragoman_hub.session.frames import all_begin
 from dragoman_hub.session.notes import HEARD
-from dragoman_local.journal import Entry, Journal, Page, StoredEntry
-from dragoman_local.journal.entry_runs import FrameRun, RunPage, runs_of_entries, size_of, text_of
+from dragoman_local.journal import (
+    Entry,
+    Journal,
+    KeyEntries,
+    Page,
+    SearchHit,
+    StoredEntry,
+    StreamInfo,
+    StreamListing,
+)
+from dragoman_local.journal.entry_runs import (
+    EntryBatch,
+    FrameRun,
+    OnAppended,
+    RunPage,
+    queue_of,
+    runs_of_entries,
+    size_of,
+    text_of,
+)
 
 log = logging.getLogger(__name__)
 
@@ -274,14 +291,9 @@ class Observer:
     async def status(self, hub: StatusSource) -> Status:
         """How the hub stands; looks at its processes, at most once a second."""
         uses = await self._look(hub)
-        return status_of(
-            hub,
-            pid=os.getpid(),
-            uses=uses,
-            spending=self.spending,
-            appends=self.meters.appends,
-            entries=int(self.meters.entries.value),
-        )
+        entries = int(self.meters.entries.value)
+        measured = Measured(uses, self.spending, self.meters.appends, entries)
+        return status_of(hub, measured, pid=os.getpid())
 
     async def metrics(self, hub: StatusSource) -> bytes:
         return self.meters.text(await self.status(hub))
@@ -296,3 +308,98 @@ class Observer:
                 self._uses = await asyncio.to_thread(trees_use, roots)
                 self._look_time = self._clock()
         return self._uses
+
+
+# A journal that measures its use: appended bytes, the time of each append, and reads.
+#
+# It keeps every promise of the journal behind it, because it changes nothing.
+
+
+class JournalWatcher(Protocol):
+    """The interface of a journal's observer."""
+
+    def on_stored(
+        self, stream: str, last: int, entries: Sequence[Entry], seconds: float, *, live: bool
+    ) -> None: ...
+    def on_failure(self, error: JournalError) -> None: ...
+    def replaying(self, stream: str, after: int) -> Callable[[Page], None]:
+        """Somebody reads a stream: who is told of each page."""
+
+
+class MeasuredJournal:
+    """Wraps `inner`, which others may use as well."""
+
+    def __init__(
+        self, inner: Journal, watcher: JournalWatcher, *, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.inner = inner
+        self._queue = queue_of(inner)
+        self._watcher = watcher
+        self._clock = clock
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        start = self._clock()
+        try:
+            last = await self.inner.append(stream, entries, after=after)
+        except JournalError as error:
+            self._watcher.on_failure(error)
+            raise
+        # A session that lives knows where its stream ends; who does not copies what happened elsewhere.
+        self._watcher.on_stored(stream, last, entries, self._clock() - start, live=after is not None)
+        return last
+
+    def try_queue_append(self, stream: str, batch: EntryBatch, *, after: int, on_done: OnAppended) -> bool:
+        if self._queue is None:
+            return False
+        start = self._clock()
+
+        def on_result(last: int, error: BaseException | None) -> None:
+            if error is None:
+                self._watcher.on_stored(stream, last, batch, self._clock() - start, live=True)
+            elif isinstance(error, JournalError):
+                self._watcher.on_failure(error)
+            on_done(last, error)
+
+        return self._queue(stream, batch, after=after, on_done=on_result)
+
+    async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
+        read = self._watcher.replaying(stream, after)
+        async for page in self.inner.replay(stream, after=after, limit=limit):
+            read(page)
+            yield page
+
+    async def first_entries(self, names: Sequence[str]) -> Mapping[str, StoredEntry]:
+        return await self.inner.first_entries(names)
+
+    async def info(self, stream: str) -> StreamInfo | None:
+        return await self.inner.info(stream)
+
+    async def describe(self, stream: str, **members: Any) -> StreamInfo:
+        return await self.inner.describe(stream, **members)
+
+    async def list(self, **filters: Any) -> StreamListing:
+        return await self.inner.list(**filters)
+
+    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
+        return await self.inner.search(text, limit=limit, stream=stream)
+
+    async def find_key(self, stream: str, key: str) -> KeyEntries | None:
+        return await self.inner.find_key(stream, key)
+
+    async def find_stream_by_key(self, key: str) -> str | None:
+        return await self.inner.find_stream_by_key(key)
+
+    async def delete(self, stream: str) -> bool:
+        return await self.inner.delete(stream)
+
+    async def originals(self, stream: str) -> Mapping[int, bytes]:
+        return await self.inner.originals(stream)
+
+    async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
+        await self.inner.drop_originals(stream, sequences)
+
+    async def drop_originals_before(self, time: float) -> int:
+        return await self.inner.drop_originals_before(time)
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()

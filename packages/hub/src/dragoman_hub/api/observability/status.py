@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -177,19 +178,25 @@ Uses: TypeAlias = Mapping[str, TreeUse | None]
 """By the name of an agent; `""` is the hub itself."""
 
 
+class Measured(NamedTuple):
+    """What was measured, beside what the hub says of itself."""
+
+    uses: Uses = MappingProxyType({})
+    spending: UsageTotals | None = None
+    appends: Histogram | None = None
+    entries: int = 0
+
+
 def status_of(
     hub: StatusSource,
+    measured: Measured,
     *,
     pid: int = 0,
-    uses: Uses | None = None,
-    spending: UsageTotals | None = None,
-    appends: Histogram | None = None,
-    entries: int = 0,
     clock: Callable[[], float] = time.time,
 ) -> Status:
     """The current status."""
     sessions, connections = list(hub.seen_sessions()), list(hub.seen_connections())
-    used = uses or {}
+    used, spending, appends, entries = measured
     return Status(
         version=hub.version,
         health="draining" if hub.draining else "ok",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.hosted_agents import find_hosted, host_agent
 
 
@@ -17,7 +18,7 @@ def echo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path = tmp_path_factory.mktemp("kept") / "echo.sock"
 
     async def begin() -> None:
-        await (await host_agent(["cat"], socket=path)).leave()
+        await (await host_agent(HostOrder(command=["cat"], socket=path))).leave()
 
     async def finish() -> None:
         agent = await find_hosted(path)

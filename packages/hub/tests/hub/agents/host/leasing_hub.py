@@ -10,7 +10,9 @@ import os
 import sys
 from pathlib import Path
 
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.hosted_agents import host_agent
+from dragoman_hub.agents.host.lease import moment
 
 
 class Printing:
@@ -27,7 +29,7 @@ class Printing:
 
 
 async def main(socket: Path, lease: float, command: list[str]) -> None:
-    agent = await host_agent(command, socket=socket, lease=60.0, lease_linger=60.0)
+    agent = await host_agent(HostOrder(command=command, socket=socket, lease=moment(60.0), lease_linger=60.0))
     agent.start(Printing())
     while True:
         agent.lease(lease)

@@ -11,6 +11,7 @@ import os
 import sys
 from pathlib import Path
 
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.hosted_agents import HostedAgent, find_hosted, host_agent
 
 BATCH = 50
@@ -42,7 +43,7 @@ class Storing:
 
 
 async def main(socket: Path, journal: str, total: int) -> None:
-    agent = await find_hosted(socket) or await host_agent(["cat"], socket=socket)
+    agent = await find_hosted(socket) or await host_agent(HostOrder(command=["cat"], socket=socket))
     storing = Storing(agent, journal)
     agent.start(storing)
     said = agent.taken_numbers.get("numbers", 0)

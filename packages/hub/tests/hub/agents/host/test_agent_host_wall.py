@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.hosted_agents import host_agent
 from dragoman_hub.agents.host.launcher import bury_the_dead
 from dragoman_local.sandbox.wall import agent_launcher
@@ -58,7 +59,9 @@ async def test_nothing_is_left_of_an_agent_whose_host_or_hub_is_killed(tmp_path:
         launcher = agent_launcher(profile, "sh", [str(folder)], environ=environ)
         line = f"(setsid sleep 1000 {mark} &); env -i setsid sh -c 'sleep 1000 & wait' {mark} & exec cat"
         socket = tmp_path / f"{mark}.sock"
-        agent = await host_agent([*launcher, "sh", "-c", line, mark], socket=socket, env=environ, linger=0.2)
+        agent = await host_agent(
+            HostOrder(command=[*launcher, "sh", "-c", line, mark], socket=socket, env=environ, linger=0.2)
+        )
         await asyncio.sleep(chance.random() * 0.1)
         if chance.random() < 0.3:
             await agent.leave()  # what a hub does that is killed: it is not there any more

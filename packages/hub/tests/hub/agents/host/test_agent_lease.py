@@ -13,8 +13,10 @@ import pytest
 from dragoman.errors import SpawnFailed
 from dragoman.testing.pace import deadline
 from dragoman.transport import tree
+from dragoman_hub.agents.host.agent_host import HostOrder
 from dragoman_hub.agents.host.agent_lease import GOES_ON, LOST, STOPPED
 from dragoman_hub.agents.host.hosted_agents import HostedAgent, find_hosted, host_agent
+from dragoman_hub.agents.host.lease import moment
 from tests.hub.agents.host.raw_hub import Journal, until_gone
 from tests.together import SideBySide
 from tests.transport.programs import eventually
@@ -52,7 +54,9 @@ class Scene:
         self.roots: list[int] = []
 
     async def begin(self, *, lease_linger: float = 60.0) -> tuple[HostedAgent, Journal]:
-        agent = await host_agent(self.command, socket=self.place, lease=60.0, lease_linger=lease_linger)
+        agent = await host_agent(
+            HostOrder(command=self.command, socket=self.place, lease=moment(60.0), lease_linger=lease_linger)
+        )
         agent.start(journal := Journal(agent))
         await journal.until(1)
         self.roots = [agent.pid, int(journal.frames[0])]
@@ -156,7 +160,7 @@ async def test_an_agent_that_stands_still_does_not_run_when_its_agent_host_is_ki
 async def test_a_lease_that_runs_out_ends_an_orderly_end(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     scene.command = ["sh", "-c", STUBBORN, str(scene.files)]
-    agent = await host_agent(scene.command, socket=scene.place, lease=60.0)
+    agent = await host_agent(HostOrder(command=scene.command, socket=scene.place, lease=moment(60.0)))
     agent.start(journal := Journal(agent))
     await journal.until(1)
     agent.lease(0.3)
@@ -169,7 +173,7 @@ async def test_a_lease_that_runs_out_ends_an_orderly_end(tmp_path: Path) -> None
 async def test_no_agent_is_started_under_a_lease_that_is_over(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     with pytest.raises(SpawnFailed, match="lease ran out before"):
-        await host_agent(scene.command, socket=scene.place, lease=0.0)
+        await host_agent(HostOrder(command=scene.command, socket=scene.place, lease=moment(0.0)))
     assert scene.sizes() == {}
     assert list(scene.place.parent.iterdir()) == []
 

@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.errors import LinkClosed, LocalMistake, SpawnFailed
 from dragoman_hub.agents.host import place, records
-from dragoman_hub.agents.host.agent_host import ATTACHED
+from dragoman_hub.agents.host.agent_host import ATTACHED, HostOrder
 from dragoman_hub.agents.host.host_connection import HostedAgent
 from dragoman_hub.agents.host.hosted_agents import find_hosted, host_agent
 from tests.house import children
@@ -181,7 +181,7 @@ async def test_a_hub_without_the_secret_is_told_so(echo: Path) -> None:
 async def test_an_agent_host_of_another_version_is_ended_and_its_agent_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    agent = await host_agent(["cat"], socket=tmp_path / "a.sock")
+    agent = await host_agent(HostOrder(command=["cat"], socket=tmp_path / "a.sock"))
     await agent.leave()
     assert HostedAgent.introduce.__kwdefaults__ is not None
     monkeypatch.setitem(HostedAgent.introduce.__kwdefaults__, "version", records.VERSION + 1)
@@ -194,7 +194,7 @@ async def test_an_agent_host_of_another_version_is_ended_and_its_agent_with_it(
 
 async def test_a_second_agent_does_not_take_the_place_of_a_first(echo: Path) -> None:
     with pytest.raises(SpawnFailed, match="already"):
-        await host_agent(["cat"], socket=echo)
+        await host_agent(HostOrder(command=["cat"], socket=echo))
     agent, _ = await attach(echo)
     await agent.leave()
 
@@ -205,12 +205,12 @@ async def test_nothing_is_found_where_nothing_was(tmp_path: Path) -> None:
 
 async def test_a_command_that_cannot_start_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(SpawnFailed, match="no such file"):
-        await host_agent(["/nonexistent/agent"], socket=tmp_path / "a.sock")
+        await host_agent(HostOrder(command=["/nonexistent/agent"], socket=tmp_path / "a.sock"))
     assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_start_that_nobody_waits_for_leaves_nothing_behind(tmp_path: Path) -> None:
-    starting = asyncio.ensure_future(host_agent(["cat"], socket=tmp_path / "a.sock"))
+    starting = asyncio.ensure_future(host_agent(HostOrder(command=["cat"], socket=tmp_path / "a.sock")))
     before = children()
     while not (started := children().keys() - before):  # noqa: ASYNC110  # nobody tells of a process
         await asyncio.sleep(0)
@@ -228,7 +228,9 @@ async def test_an_agent_gets_its_folder_and_environment_and_its_agent_host_shows
     script = 'pwd; echo "$SECRET"; read end; sleep 1000 & exec cat'
     path = tmp_path / "a.sock"
     agent = await host_agent(
-        ["sh", "-c", script], socket=path, cwd="/usr", env={**os.environ, "SECRET": "quiet"}
+        HostOrder(
+            command=["sh", "-c", script], socket=path, cwd="/usr", env={**os.environ, "SECRET": "quiet"}
+        )
     )
     journal = Journal(agent)
     agent.start(journal)
@@ -247,7 +249,9 @@ async def test_an_agent_gets_its_folder_and_environment_and_its_agent_host_shows
 
 async def test_an_agent_that_ends_alone_is_explained_to_every_hub_that_comes(tmp_path: Path) -> None:
     path = tmp_path / "a.sock"
-    agent = await host_agent(["sh", "-c", "read go; echo last; printf trouble >&2; exit 3"], socket=path)
+    agent = await host_agent(
+        HostOrder(command=["sh", "-c", "read go; echo last; printf trouble >&2; exit 3"], socket=path)
+    )
     agent.write(b"go\n")
     await agent.leave()
     await until_gone(agent.pid)
@@ -267,10 +271,12 @@ async def test_an_agent_that_ends_alone_is_explained_to_every_hub_that_comes(tmp
     assert last is not None
     last.start(journal := Journal())
     await journal.until_ended()
-    following = await host_agent(["cat"], socket=path)  # takes the place of one that we know has ended
+    following = await host_agent(
+        HostOrder(command=["cat"], socket=path)
+    )  # takes the place of one that we know has ended
     closing = asyncio.ensure_future(following.aclose())
     await asyncio.sleep(0)
-    one_more = await host_agent(["cat"], socket=path)  # or that is about to
+    one_more = await host_agent(HostOrder(command=["cat"], socket=path))  # or that is about to
     await closing
     one_more.start(journal := Journal())
     one_more.pause()
@@ -281,7 +287,7 @@ async def test_an_agent_that_ends_alone_is_explained_to_every_hub_that_comes(tmp
 
 async def test_without_a_hub_the_agent_and_its_agent_host_end_after_a_while(tmp_path: Path) -> None:
     path = tmp_path / "a.sock"
-    agent = await host_agent(["cat"], socket=path, linger=0.01)
+    agent = await host_agent(HostOrder(command=["cat"], socket=path, linger=0.01))
     await agent.leave()
     await until_gone(agent.pid)
     await until_gone(agent.host_pid)
@@ -290,7 +296,7 @@ async def test_without_a_hub_the_agent_and_its_agent_host_end_after_a_while(tmp_
 
 
 async def test_an_agent_host_that_is_asked_to_end_ends_its_agent(tmp_path: Path) -> None:
-    agent = await host_agent(["cat"], socket=tmp_path / "a.sock")
+    agent = await host_agent(HostOrder(command=["cat"], socket=tmp_path / "a.sock"))
     journal = Journal(agent)
     agent.start(journal)
     os.kill(agent.host_pid, signal.SIGTERM)
@@ -301,7 +307,9 @@ async def test_an_agent_host_that_is_asked_to_end_ends_its_agent(tmp_path: Path)
 
 async def test_the_agent_of_a_killed_agent_host_dies_and_leaves_no_place(tmp_path: Path) -> None:
     path = tmp_path / "a.sock"
-    agent = await host_agent(["sh", "-c", "sleep 1000 </dev/null & echo $!; wait"], socket=path)
+    agent = await host_agent(
+        HostOrder(command=["sh", "-c", "sleep 1000 </dev/null & echo $!; wait"], socket=path)
+    )
     journal = Journal(agent)
     agent.start(journal)
     await journal.until(1)
@@ -331,7 +339,9 @@ async def test_a_hub_that_stores_slowly_slows_the_agent_down_and_its_agent_host_
     tmp_path: Path,
 ) -> None:
     path, done = tmp_path / "a.sock", tmp_path / "done"
-    agent = await host_agent([sys.executable, "-c", LOUD, str(done)], socket=path, buffer=2 * ATTACHED)
+    agent = await host_agent(
+        HostOrder(command=[sys.executable, "-c", LOUD, str(done)], socket=path, buffer=2 * ATTACHED)
+    )
     journal = Journal()
     agent.start(journal)
     await journal.until(int(0.9 * ATTACHED / 65536))
@@ -347,7 +357,7 @@ async def test_a_hub_that_stores_slowly_slows_the_agent_down_and_its_agent_host_
 
 async def test_an_agent_that_floods_stops_at_the_bound_and_goes_on(tmp_path: Path) -> None:
     path, bound = tmp_path / "a.sock", 1 << 20
-    agent = await host_agent(["yes", "x" * 239], socket=path, buffer=bound)
+    agent = await host_agent(HostOrder(command=["yes", "x" * 239], socket=path, buffer=bound))
     await round_trips(agent, 20)  # nobody hears it yet
     journal = Journal()
     agent.start(journal)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import LocalMistake
-from dragoman_hub.api.observability.exposition import number, render
+from dragoman_hub.api.observability.hub_meters import number, render
 from dragoman_hub.api.observability.meters import MOST_MEMBERS, OTHERS, Counter, Histogram, Meters
 from tests.hub.api.observability.strict import parse
 

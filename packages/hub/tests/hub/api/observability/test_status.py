@@ -10,6 +10,7 @@ from dragoman_hub.api.observability.meters import Histogram
 from dragoman_hub.api.observability.processes import TreeUse
 from dragoman_hub.api.observability.status import (
     LISTED,
+    Measured,
     SeenAgent,
     SeenConnection,
     SeenJournal,
@@ -61,9 +62,7 @@ def full(hub: ShownHub = HUB) -> Status:
         "review": TreeUse(processes=2, rss=2048, cpu=1.5, descriptors=9),
         "": TreeUse(processes=1, rss=1024, cpu=9.0, descriptors=7),
     }
-    return status_of(
-        hub, pid=7, uses=uses, spending=spending(), appends=appends, entries=12, clock=lambda: 1_100.0
-    )
+    return status_of(hub, Measured(uses, spending(), appends, 12), pid=7, clock=lambda: 1_100.0)
 
 
 def test_agents_come_with_what_they_use_and_have_spent() -> None:
@@ -94,7 +93,7 @@ def test_the_journal_says_how_it_does() -> None:
     journal = full().journal
     assert (journal.address, journal.size, journal.entries) == ("/data/hub.db", 4096, 12)
     assert journal.append_p99 == pytest.approx(0.00099)
-    assert status_of(HUB).journal.append_p99 is None
+    assert status_of(HUB, Measured()).journal.append_p99 is None
 
 
 def test_it_is_told_in_the_words_of_the_wire() -> None:
@@ -118,7 +117,7 @@ def test_it_is_told_in_the_words_of_the_wire() -> None:
 
 
 def test_a_hub_that_drains_says_so() -> None:
-    assert status_of(ShownHub(draining=True)).health == "draining"
+    assert status_of(ShownHub(draining=True), Measured()).health == "draining"
 
 
 def test_metrics_say_the_same() -> None:
@@ -155,7 +154,7 @@ def test_the_time_of_an_agent_adds_up_over_its_processes() -> None:
     for pid, cpu in ((1, 2.0), (1, 3.0), (1, 2.5), (2, 1.0), (2, 1.5)):
         hub = ShownHub(agents=[SeenAgent(name="review", state="up", pid=pid)])
         use = TreeUse(processes=1, rss=1, cpu=cpu, descriptors=None)
-        text = meters.text(status_of(hub, uses={"review": use}))
+        text = meters.text(status_of(hub, Measured({"review": use})))
     assert parse(text)["dragoman_agent_cpu_seconds_total"].value(agent="review") == 4.5
 
 

@@ -18,8 +18,7 @@ from dragoman_hub.agents.channel import AgentChannel, DirectChannel
 from dragoman_hub.agents.pool import AgentSpec
 from dragoman_hub.api.app import HubApp
 from dragoman_hub.api.endpoint import Visit
-from dragoman_hub.api.history_api import HistoryApi
-from dragoman_hub.api.history_door import HistoryDoor
+from dragoman_hub.api.history_api import HistoryApi, HistoryDoor
 from dragoman_hub.api.listener import open_listener, open_socket
 from dragoman_hub.api.observability.asgi import PATHS, ObservingPages
 from dragoman_hub.api.observability.observer import Observer

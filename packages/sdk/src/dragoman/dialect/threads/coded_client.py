@@ -19,8 +19,13 @@ from dragoman.dialect.threads.file_reads import ReadsAtPeer
 from dragoman.dialect.threads.files import EXTENSIONS, IN_THREADS
 from dragoman.dialect.threads.introduction import BUSY
 from dragoman.dialect.threads.ledger_notes import Lost, phrase_of
-from dragoman.dialect.threads.thread import MOST_WAITING, Thread, ThreadQuestion, WaitingRequest
-from dragoman.dialect.threads.thread_sessions import OpeningEdge
+from dragoman.dialect.threads.thread_sessions import (
+    MOST_WAITING,
+    OpeningEdge,
+    Thread,
+    ThreadQuestion,
+    WaitingRequest,
+)
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
 THREADS = ("getThreads", "createThread")

@@ -6,15 +6,11 @@ what has passed: `ThreadFacts` remembers its first message, when it was first se
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 from dragoman.dialect.threads.content import Note
 from dragoman.dialect.threads.ledger_notes import RepairNotes
-
-Clock: TypeAlias = Callable[[], str]
 
 LONG_AGO = "1970-01-01T00:00:00Z"
 """For what has no time, if nobody gave the edge a clock; from a peer it means that there is none."""

@@ -6,7 +6,11 @@ loaded it; its replay becomes the thread's entries.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -17,7 +21,6 @@ from dragoman.dialect.threads import thread_lists
 from dragoman.dialect.threads.entries import Entries
 from dragoman.dialect.threads.introduction import BUSY, IntroducingEdge
 from dragoman.dialect.threads.ledger_notes import Lost
-from dragoman.dialect.threads.thread import MOST_WAITING, Thread, WaitingRequest
 from dragoman.dialect.threads.thread_lists import ThreadFacts
 from dragoman.wire.codes import INTERNAL_ERROR, NOT_FOUND
 
@@ -159,3 +162,36 @@ class OpeningEdge(IntroducingEdge):
     def _note_modes(self, result: Object) -> None:
         if result.get("modes") or result.get("configOptions"):
             self.note(Lost.MODES)
+
+
+# The state that an edge keeps for a thread whose agent speaks v1: one session.
+
+MOST_WAITING = 64
+"""Requests that wait for one thread to be opened, or for its turn to end."""
+
+
+class WaitingRequest(NamedTuple):
+    """A request of the client that needs an open thread."""
+
+    request_id: Id | UnsetType
+    then: Callable[[Thread], list[Out]]
+
+
+class ThreadQuestion(NamedTuple):
+    """A message that waits for its turn."""
+
+    request_id: Id | UnsetType
+    prompt: list[Object]
+
+
+@dataclass
+class Thread:
+    """The state of one thread. `opening` is None unless the thread is being opened right now."""
+
+    id: str
+    entries: Entries
+    facts: ThreadFacts = field(default_factory=ThreadFacts)
+    is_open: bool = False
+    is_busy: bool = False
+    opening: list[WaitingRequest] | None = None
+    questions: deque[ThreadQuestion] = field(default_factory=deque)

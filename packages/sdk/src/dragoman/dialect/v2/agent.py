@@ -23,12 +23,11 @@ from dragoman.dialect.message import (
     with_params,
 )
 from dragoman.dialect.v2 import agent_answers, agent_handshake
-from dragoman.dialect.v2.agent_openings import Openings
+from dragoman.dialect.v2.agent_openings import OPENING, RENAMED, Openings
 from dragoman.dialect.v2.agent_prompts import V2AgentPrompts
 from dragoman.dialect.v2.agent_questions import V2AgentQuestions
 from dragoman.dialect.v2.agent_requests import ForwardedRequest, ForwardedRequests
 from dragoman.dialect.v2.agent_session import V2AgentSession, V2AgentSessions, update_messages
-from dragoman.dialect.v2.agent_setup import OPENING, RENAMED
 from dragoman.dialect.v2.to_v1 import config
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NAMES, VERSION_UNSUPPORTED
 

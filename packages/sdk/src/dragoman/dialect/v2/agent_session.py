@@ -12,12 +12,12 @@ from dragoman.dialect.message import Json, Message, Object, as_object, as_text, 
 from dragoman.dialect.v2.agent_calls import V2AgentToolCalls
 from dragoman.dialect.v2.agent_handshake import ClientAbilities
 from dragoman.dialect.v2.agent_messages import CHUNKS, WHOLE, Messages
-from dragoman.dialect.v2.agent_plans import Plans
 from dragoman.dialect.v2.agent_turns import V2AgentTurns
 from dragoman.dialect.v2.to_v1 import config
 from dragoman.dialect.v2.to_v1.config import commands
 from dragoman.dialect.v2.to_v1.content import block, blocks
 from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, patched_meta
+from dragoman.dialect.v2.to_v1.plans import named_plan, plan_text
 
 _TEXT_OR_NONE = (str, type(None))
 _SUBAGENTS = ("subagent_update", "session_message", "session_message_chunk")
@@ -213,3 +213,49 @@ class V2AgentSession:
 
 def _is_count(value: Json) -> bool:
     return type(value) is int and 0 <= value < 2**64
+
+
+# Translates plans: v2 has any number of named plans in a session, v1 has one.
+#
+# A client that says so knows v2's plans. For others all lists of steps become one list, and what is no list
+# of steps is said as a message.
+
+
+class Plans:
+    """The plans of a session. `knows_names`: whether the client tells plans apart by their ids."""
+
+    def __init__(self, report: LossReporter, *, knows_names: bool) -> None:
+        self._tell = report
+        self._knows_names = knows_names
+        self._steps: dict[str, list[Object]] = {}
+
+    def update(self, update: Object) -> list[Object]:
+        """A `plan_update` or a `plan_removed`."""
+        if update["sessionUpdate"] == "plan_removed":
+            return self._remove(update)
+        plan = as_object(update.get("plan"))
+        v1_plan = named_plan(plan, self._tell)
+        if v1_plan is None:
+            self._tell.note_loss("a plan of a type that v1 does not know", "left out")
+            return []
+        if self._knows_names:
+            return [{**update, "plan": v1_plan}]
+        if v1_plan["type"] == "items":
+            self._steps[v1_plan["planId"]] = v1_plan["entries"]
+            return [self._whole()]
+        self._tell.note_repair("a plan that is no list of steps", "said as a message of the agent")
+        text = {"type": "text", "text": plan_text(v1_plan)}
+        return [{"sessionUpdate": "agent_message_chunk", "content": text}]
+
+    def _remove(self, update: Object) -> list[Object]:
+        if self._knows_names and as_text(update.get("planId")):
+            return [update]
+        if self._steps.pop(as_text(update.get("planId")), None) is None:
+            return []
+        return [self._whole()]
+
+    def _whole(self) -> Object:
+        if len(self._steps) > 1:
+            self._tell.note_repair("several plans", "told as one list")
+        steps = [entry for entries_ in self._steps.values() for entry in entries_]
+        return {"sessionUpdate": "plan", "entries": steps}

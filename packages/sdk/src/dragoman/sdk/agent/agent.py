@@ -7,21 +7,19 @@ connections at once, so it holds no state of a conversation.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import msgspec
 
 from dragoman.errors import InvalidValue, LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.steering import STEERING
-from dragoman.sdk.handlers import Handlers, Hook
+from dragoman.sdk.handlers import F, Handlers, Hook, extension_hook
 from dragoman.sdk.outbound import as_list, check_one_of, check_text, write_plain
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.session import Outcome, SteerMessage, Turn
     from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
-
-F = TypeVar("F", bound=Callable[..., object])
 
 
 class AgentTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -187,15 +185,7 @@ class Agent:
         """Answer a request, or take a notification, whose name starts with `_`; params and result are plain
         data.
         """
-        check_text(method, "method")  # a decorator without its name is given the function
-        if not method.startswith("_"):
-            raise ValueError(f"extension methods start with an underscore, {method!r} does not")
-
-        def register(handler: F) -> F:
-            self.handlers.add(method, handler)
-            return handler
-
-        return register
+        return extension_hook(self.handlers, method)
 
 
 def _check_tool(tool: object) -> None:

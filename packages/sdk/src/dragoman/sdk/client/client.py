@@ -8,15 +8,13 @@ it, and one without a handler answers that nothing was chosen.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import UNSET
 
 from dragoman.schema import v1
-from dragoman.sdk.handlers import Handlers, Hook
+from dragoman.sdk.handlers import F, Handlers, Hook, extension_hook
 from dragoman.sdk.outbound import as_list, check_one_of, check_text
-
-F = TypeVar("F", bound=Callable[..., object])
 
 _TERMINAL = (
     "terminal/create",
@@ -122,15 +120,7 @@ class Client:
         """Answer a request, or take a notification, whose name starts with `_`; params and result are plain
         data.
         """
-        check_text(method, "method")  # a decorator without its name is given the function
-        if not method.startswith("_"):
-            raise ValueError(f"extension methods start with an underscore, {method!r} does not")
-
-        def register(handler: F) -> F:
-            self.handlers.add(method, handler)
-            return handler
-
-        return register
+        return extension_hook(self.handlers, method)
 
     def capabilities(self) -> v1.ClientCapabilities:
         """The capabilities that this client advertises: those it has handlers for."""

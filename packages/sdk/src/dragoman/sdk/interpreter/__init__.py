@@ -3,7 +3,7 @@ agent of any dialect.
 """
 
 from dragoman.dialect.ledger import Ledger
-from dragoman.sdk.interpreter.conversation import InterpretedConversation
+from dragoman.sdk.interpreter.conversation import Interpretation, InterpretedConversation
 from dragoman.sdk.interpreter.dialect_transport import speaking
 
-__all__ = ["InterpretedConversation", "Ledger", "speaking"]
+__all__ = ["Interpretation", "InterpretedConversation", "Ledger", "speaking"]

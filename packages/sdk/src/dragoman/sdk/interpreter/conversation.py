@@ -1,6 +1,6 @@
 """Connects a client and an agent of any two dialects; a relay between them speaks v1.
 
-conversation = InterpretedConversation(client, agent, client_dialect="threads", agent_dialect="crow")
+conversation = InterpretedConversation(client, agent, Interpretation("threads", "crow"))
 async with conversation:
     await conversation.wait_ended()
 print(conversation.ledger.entries)
@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from types import TracebackType
+from typing import NamedTuple
 
 from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
 from dragoman.errors import PeerDied
@@ -21,30 +22,34 @@ from dragoman.sdk.shutdown import first_of
 from dragoman.transport.contract import Transport
 
 
-class InterpretedConversation:
-    """Leaving the block ends both sides, in an orderly way. `strict`: it also ends at the first loss.
+class Interpretation(NamedTuple):
+    """What both sides speak, and how it is translated."""
 
-    `on_decision` hears what a side of the dialect `auto` was found to speak.
-    """
+    client: str = "v1"
+    agent: str = "v1"
+    settings: EdgeSettings = EdgeSettings()
+    strict: bool = False
+    """Whether the conversation ends at the first loss."""
+    quirks: bool = True
+    on_decision: Callable[[DialectDecision], None] | None = None
+    """Hears what a side of the dialect `auto` was found to speak."""
+
+
+class InterpretedConversation:
+    """Leaving the block ends both sides, in an orderly way."""
 
     def __init__(
         self,
         client: Transport,
         agent: Transport,
-        *,
-        client_dialect: str = "v1",
-        agent_dialect: str = "v1",
-        settings: EdgeSettings | None = None,
-        strict: bool = False,
-        quirks: bool = True,
-        on_decision: Callable[[DialectDecision], None] | None = None,
+        how: Interpretation,
     ) -> None:
-        self.ledger = Ledger(on_loss=self._stop if strict else None, on_decision=on_decision)
+        self.ledger = Ledger(on_loss=self._stop if how.strict else None, on_decision=how.on_decision)
         self.stopped_by: LedgerEntry | None = None
-        in_v1 = partial(speaking, settings=settings or EdgeSettings(), ledger=self.ledger, quirks=quirks)
+        in_v1 = partial(speaking, settings=how.settings, ledger=self.ledger, quirks=how.quirks)
         self._relay = Relay(
-            in_v1(client_dialect, client, position="client"),
-            in_v1(agent_dialect, agent, position="agent"),
+            in_v1(how.client, client, position="client"),
+            in_v1(how.agent, agent, position="agent"),
             name="interpreter",
         )
         self._end_event = asyncio.Event()

@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
-from dragoman.sdk.interpreter.conversation import InterpretedConversation
+from dragoman.dialect import Ledger, LedgerEntry
+from dragoman.sdk.interpreter.conversation import Interpretation, InterpretedConversation
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
 from dragoman.transport.file_outlet import stderr_writer
 
@@ -32,15 +32,7 @@ class InterpreterResult(NamedTuple):
 
 
 def stand_between(
-    command: Sequence[str],
-    *,
-    client: str,
-    agent: str,
-    settings: EdgeSettings,
-    strict: bool = False,
-    quirks: bool = True,
-    on_decision: Callable[[DialectDecision], None] | None = None,
-    cwd: str | os.PathLike[str] | None = None,
+    command: Sequence[str], how: Interpretation, *, cwd: str | os.PathLike[str] | None = None
 ) -> InterpreterResult:
     """Run the interpreter until one side ends; blocks."""
     from dragoman.sdk.interpreter.credential_login import LoginTransport
@@ -57,17 +49,8 @@ def stand_between(
             env = {**os.environ, **variables} if variables else None
             return spawn(command, cwd=cwd, env=env, on_stderr=stderr_writer())
 
-        child = LoginTransport(command, start) if settings.credentials else start({})
-        conversation = InterpretedConversation(
-            ours,
-            child,
-            client_dialect=client,
-            agent_dialect=agent,
-            settings=settings,
-            strict=strict,
-            quirks=quirks,
-            on_decision=on_decision,
-        )
+        child = LoginTransport(command, start) if how.settings.credentials else start({})
+        conversation = InterpretedConversation(ours, child, how)
         async with conversation:
             await first_of(conversation.wait_ended(), leaving.end_event.wait())
             leaving.begin()

@@ -23,21 +23,21 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from dragoman.errors import ErrorAnswer
+from dragoman.errors import CallFailed, DeadlineExceeded, ErrorAnswer, LinkClosed
 from dragoman.schema.codec import read, write
 from dragoman.schema.v1 import CancelNotification, InitializeRequest, InitializeResponse, PromptResponse
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.session import ClientHandle, Turn
-from dragoman.sdk.capabilities import AGENT_REQUESTS
-from dragoman.sdk.official.extensions import WithExtensions
-from dragoman.sdk.official.wire import OfficialWire, asking
-from dragoman.wire.codes import invalid_params, method_not_found
+from dragoman.sdk.capabilities import AGENT_REQUESTS, CLIENT_REQUESTS
+from dragoman.sdk.handlers import Handler, Handlers
+from dragoman.wire.codes import METHOD_NOT_FOUND, NAMES, invalid_params, method_not_found
 
 # What the official SDK calls its handlers. `initialize`, `prompt`, `cancel` and extensions have rules of
 # their own.
@@ -210,3 +210,112 @@ async def _wait_ended(work: asyncio.Future[Any]) -> None:
             work.cancel()
     if not work.cancelled():
         work.exception()
+
+
+# The object that a connection of the official SDK sends through when our runtime carries its messages.
+#
+# Two methods stand where the SDK has its JSON-RPC: one asks the client, one tells it. Errors leave as those
+# that the SDK's users know. It does not know the SDK: whoever makes it brings the error class along.
+
+asking: ContextVar[ClientHandle] = ContextVar("the client whose request is being handled")
+"""An object has one connection for all its clients; this tells which of them it works for at the moment."""
+
+
+class OfficialWire:
+    """Requests and notifications to the client, in plain data."""
+
+    def __init__(self, error: Callable[..., Exception]) -> None:
+        self._error = error
+        self.latest: ClientHandle | None = None
+
+    @property
+    def client(self) -> ClientHandle:
+        """The client whose request is being handled, or else the one that connected last."""
+        client = asking.get(self.latest)
+        if client is None:
+            raise ConnectionError("no client has connected yet")
+        return client
+
+    async def send_request(self, method: str, params: object = None) -> Any:
+        client = self.client
+        entry = CLIENT_REQUESTS.get(method)
+        if entry is not None and entry.capability is not None and entry.capability not in client.capabilities:
+            raise self._error(METHOD_NOT_FOUND, NAMES[METHOD_NOT_FOUND], {"method": method})
+        try:
+            return await client.call(method, params)
+        except CallFailed as call_error:
+            raise self._error(call_error.code, call_error.message, call_error.data) from None
+        except DeadlineExceeded as late:
+            raise TimeoutError(str(late)) from None
+        except LinkClosed as link_error:
+            raise ConnectionError(str(link_error)) from None
+
+    async def send_notification(self, method: str, params: object = None) -> None:
+        try:
+            await self.client.notify(method, params)
+        except LinkClosed as link_error:
+            raise ConnectionError(str(link_error)) from None
+
+    async def close(self) -> None:
+        await self.client.link.aclose()
+
+
+# Extension methods in the official SDK's style: one function for all requests, one for all notifications.
+#
+# Both get the method's name without its underscore and an object of params. Our own way, a handler for each
+# name, is looked up by name; here every name that begins with an underscore has a handler.
+
+Function: TypeAlias = Callable[..., Awaitable[Any]]
+RunCall: TypeAlias = Callable[[Awaitable[Any], ClientHandle], Coroutine[object, None, Any]]
+
+
+class WithExtensions(Handlers):
+    """The given handlers, and a handler for every extension method. `run_call` awaits the object's work."""
+
+    __slots__ = ("_note", "_request", "_run_call")
+
+    def __init__(
+        self, handlers: Handlers, *, request: Function | None, note: Function | None, run_call: RunCall
+    ) -> None:
+        self._handlers = handlers._handlers
+        self._request = request
+        self._note = note
+        self._run_call = run_call
+
+    def get(self, method: str) -> Handler | None:
+        if not method.startswith("_"):
+            return super().get(method)
+        return _Extension(method, self._request, self._note, self._run_call)
+
+
+class _Extension(Handler):
+    """`work` is called for an answer and `now` for none; that is how the two kinds are told apart."""
+
+    __slots__ = ("_method", "_note", "_request", "_run_call")
+
+    def __init__(
+        self, method: str, request: Function | None, note: Function | None, run_call: RunCall
+    ) -> None:
+        self.is_async = True
+        self._method = method
+        self._request = request
+        self._note = note
+        self._run_call = run_call
+
+    def work(self, message: object, peer: Any) -> Coroutine[object, None, Any]:
+        if self._request is None:
+            raise method_not_found(self._method)
+        return self._run_call(self._request(self._method[1:], _object(message)), peer)
+
+    def now(self, message: object, peer: Any) -> Any:
+        if self._note is None:
+            return _nothing()
+        return self._run_call(self._note(self._method[1:], _object(message)), peer)
+
+
+def _object(params: object) -> dict[str, Any]:
+    return params if isinstance(params, dict) else {}
+
+
+async def _nothing() -> None:
+    """Does nothing: the object takes no such notification."""

@@ -24,7 +24,7 @@ from dragoman.runtime.owner import TaskOwner
 from dragoman.runtime.relay import LAST_WORDS
 from dragoman.sdk.proxy.chain import ProxyChain
 from dragoman.sdk.proxy.front import FirstBlockTransport, until
-from dragoman.sdk.proxy.target import Target, open_target
+from dragoman.sdk.proxy.proxy import Target, open_target
 from dragoman.transport.contract import Transport
 from dragoman.wire import error_object
 from dragoman.wire.codes import INTERNAL_ERROR

@@ -14,18 +14,19 @@ from typing import TypeVar
 from msgspec import UNSET
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.contract import Sink, Transport, TransportLimits
+from dragoman.transport.contract import Sink, Transport
+from dragoman.transport.passing_transport import PassingTransport
 from dragoman.wire import ErrorObject, failure
 from dragoman.wire.glance import glance_block
 
 T = TypeVar("T")
 
 
-class FirstBlockTransport:
+class FirstBlockTransport(PassingTransport):
     """Reads the first block with `first`; `start` then gives it to its sink."""
 
     def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._sink: Sink | None = None
         self._first: bytes | None = None
         self._has_first = asyncio.Event()
@@ -35,7 +36,7 @@ class FirstBlockTransport:
 
     async def first(self) -> bytes | None:
         """Start reading, and return the first block, or None if there is none."""
-        self._transport.start(self)
+        self.inner.start(self)
         await self._has_first.wait()
         return self._first
 
@@ -44,7 +45,7 @@ class FirstBlockTransport:
         for glance in glance_block(self._first or b""):
             if glance.method is not UNSET and glance.id is not UNSET:
                 with contextlib.suppress(LinkClosed):
-                    self._transport.write(failure(glance.id, error))
+                    self.inner.write(failure(glance.id, error))
 
     # The transport.
 
@@ -58,32 +59,15 @@ class FirstBlockTransport:
         for reason in self._end_reasons:
             sink.on_end(reason)
         if not self._is_paused:  # the sink may have had enough already
-            self._transport.resume()
-
-    def write(self, block: bytes | bytearray | memoryview) -> None:
-        self._transport.write(block)
-
-    @property
-    def pending(self) -> int:
-        return self._transport.pending
-
-    @property
-    def limits(self) -> TransportLimits:
-        return self._transport.limits
-
-    async def drain(self) -> None:
-        await self._transport.drain()
+            self.inner.resume()
 
     def pause(self) -> None:
         self._is_paused = True
-        self._transport.pause()
+        self.inner.pause()
 
     def resume(self) -> None:
         self._is_paused = False
-        self._transport.resume()
-
-    async def aclose(self) -> None:
-        await self._transport.aclose()
+        self.inner.resume()
 
     # The sink.
 
@@ -91,7 +75,7 @@ class FirstBlockTransport:
         if self._sink is not None:
             self._sink.feed(block)
         else:
-            self._transport.pause()
+            self.inner.pause()
             self._first = block
             self._has_first.set()
 

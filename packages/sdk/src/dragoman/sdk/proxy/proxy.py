@@ -19,16 +19,17 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from secrets import token_hex
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from dragoman.errors import DragomanError, LinkClosed, LocalMistake
 from dragoman.runtime import Limits
 from dragoman.runtime.relay import LAST_WORDS, Direction, Relay, RelayDirection
 from dragoman.schema.method import Method
 from dragoman.schema.v1.methods import METHODS
+from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.connect import check_target
 from dragoman.sdk.proxy.calls import ProxyConversation, ProxyPeer, current
 from dragoman.sdk.proxy.flow import ProxyFlow
@@ -36,9 +37,8 @@ from dragoman.sdk.proxy.front import FirstBlockTransport, until
 from dragoman.sdk.proxy.hooks import HookReply, ProxyHook
 from dragoman.sdk.proxy.successor import Successor
 from dragoman.sdk.proxy.successor_message import INITIALIZE_PROXY
-from dragoman.sdk.proxy.target import Target, open_target
-from dragoman.sdk.serve import Servable
-from dragoman.transport.contract import Transport
+from dragoman.sdk.serve import Servable, serving
+from dragoman.transport.contract import Grace, Transport
 from dragoman.transport.memory import MemoryTransport
 from dragoman.wire import error_object
 from dragoman.wire.codes import INTERNAL_ERROR
@@ -317,3 +317,39 @@ def _method_row(method: str, direction: Direction) -> Method | None:
     receiver = "agent" if direction == "to_agent" else "client"
     rows = (row for row in METHODS if row.name == method and row.receiver in (receiver, "both"))
     return next(rows, None)
+
+
+# Opens a transport for the target of a proxy or conductor: starts a command, or serves an object here.
+#
+# Whatever is opened is closed with the stack that it was opened on.
+
+Target: TypeAlias = str | Sequence[str] | Agent | Servable | Transport
+"""Whom a proxy stands before: a command, something that can be served in this process, or a transport."""
+
+
+async def open_target(
+    target: Target,
+    stack: AsyncExitStack,
+    *,
+    limits: Limits,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Transport:
+    """Open a transport to a target; it is not started yet."""
+    if isinstance(target, str | Sequence):
+        from dragoman.transport.file_outlet import stderr_writer
+        from dragoman.transport.process import spawn
+
+        grace = Grace.steps(limits.end_seconds)
+        child = spawn(target, cwd=cwd, env=env, grace=grace, on_stderr=stderr_writer())
+        stack.push_async_callback(child.aclose)
+        return child
+    if isinstance(target, Agent | Servable):
+        from dragoman.transport.memory import memory_pair
+
+        ours, theirs = memory_pair()
+        await stack.enter_async_context(serving(target, theirs, limits=limits))
+        stack.push_async_callback(ours.aclose)
+        return ours
+    stack.push_async_callback(target.aclose)
+    return target

@@ -6,7 +6,7 @@ from typing import Any
 
 from dragoman.dialect.shown_terminal import as_code_block
 from dragoman.dialect.v2.to_v1.diffs import diff, paths
-from dragoman.dialect.v2.to_v2.diff import git_patch
+from dragoman.dialect.v2.to_v2.tool_call import git_patch
 from tests.dialect.v2.to_v1.told import Told
 from tests.every import every
 

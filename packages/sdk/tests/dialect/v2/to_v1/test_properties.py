@@ -12,8 +12,8 @@ from dragoman.dialect.v2.to_v1.content import block as block_in_v1
 from dragoman.dialect.v2.to_v1.diffs import diff as diff_in_v1
 from dragoman.dialect.v2.to_v2 import config as config_in_v2
 from dragoman.dialect.v2.to_v2.content import block as block_in_v2
-from dragoman.dialect.v2.to_v2.diff import diff as diff_in_v2
-from dragoman.dialect.v2.to_v2.diff import git_patch
+from dragoman.dialect.v2.to_v2.tool_call import diff as diff_in_v2
+from dragoman.dialect.v2.to_v2.tool_call import git_patch
 from dragoman.dialect.v2.to_v2.writer import V2Writer
 from tests.dialect.v2.to_v1.told import Told
 
