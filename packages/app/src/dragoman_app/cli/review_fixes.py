@@ -60,7 +60,7 @@ async def _mend_file(
     try:
         write_fixed(sources.paths[path], was, text)
     except (StaleFile, OSError) as error:
-        note(ReviewNote(path, f"not mended: {error}", is_failure=True))
+        note(ReviewNote(path, f"not fixed: {error}", is_failure=True))
         return findings
     sources.texts[path] = was._replace(text=text, data=was.encode(text))
     say(f"{path}: {applied_count} mended", file=sys.stderr)

@@ -33,14 +33,14 @@ async def try_rules(rules: tuple[ReviewRule, ...]) -> int:
     examples = failures = 0
     for rule in rules:
         if not rule.hits or not rule.misses:
-            say(f"{rule.id}: has no {'hits' if not rule.hits else 'misses'} to be tried on")
+            say(f"{rule.id}: has no {'hits' if not rule.hits else 'misses'} to try")
         for text, is_hit in _examples(rule):
             examples += 1
             why = await _complaint(rule, text, is_hit=is_hit)
             if why is not None:
                 failures += 1
                 say(f"{rule.id}: {why}: {text[:_SHOWN]!r}")
-    say(f"{examples} examples of {len(rules)} rules, {failures} do not hold", file=sys.stderr)
+    say(f"{examples} examples of {len(rules)} rules, {failures} failed", file=sys.stderr)
     return 1 if failures else 0
 
 

@@ -117,7 +117,7 @@ class _Run:
         findings.sort(key=by_severity)
         if options.write_baseline:
             Baseline.of(findings).write(Path(options.write_baseline))
-            told = f"{len(findings)} findings are known from now on: {options.write_baseline}\n"
+            told = f"{len(findings)} findings are now known: {options.write_baseline}\n"
             return ReviewAnswer(0, "", sanitize(told))
         return ReviewAnswer(self._status(findings), self._shown(findings), self._shown_notes())
 

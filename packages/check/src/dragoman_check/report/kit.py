@@ -1,4 +1,4 @@
-"""A report by the requirements of the official test kit: our verdict on each."""
+"""A report by the requirements of the official test kit, with Dragoman's verdict on each."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 WHOLES = tuple(kind.removesuffix("_chunk") for kind in CHUNKS)
 
 
-@rule_v2("TURN-27", side="agent", fix="Say running before you work, and idle with a stopReason after it.")
+@rule_v2("TURN-27", side="agent", fix="Report running before you work, and idle with a stopReason after it.")
 def work_is_announced_before_it_ends(conversation: Conversation) -> Iterator[Observation]:
     for turn in inserted_turns(conversation):
         if turn.end is not None and reason(turn):
@@ -46,7 +46,7 @@ def every_prompt_has_a_message_id_of_its_own(conversation: Conversation) -> Iter
             seen.add(key)
 
 
-@rule_v2("TURN-29", side="agent", fix="Say requires_action while you wait for an answer.")
+@rule_v2("TURN-29", side="agent", fix="Report requires_action while you wait for an answer.")
 def waiting_for_an_answer_is_told(conversation: Conversation) -> Iterator[Observation]:
     for question in conversation.calls("session/request_permission", direction="to_client"):
         if question.answer is None:
@@ -64,7 +64,7 @@ def waiting_for_an_answer_is_told(conversation: Conversation) -> Iterator[Observ
 
 
 def _replays(conversation: Conversation) -> Iterator[tuple[Exchange, list[Frame], list[Frame]]]:
-    """Each replay that was asked for, with what it told before its answer, and what soon after it."""
+    """Each requested replay, with its updates before the answer, and soon after it."""
     for resume in conversation.calls("session/resume", direction="to_agent"):
         if resume.answer is None or not resume.has_result or resume.params.get("replayFrom") is None:
             continue
@@ -134,7 +134,7 @@ def output_of_a_terminal_is_base64(conversation: Conversation) -> Iterator[Obser
         holder = output if isinstance(output, dict) else update
         data = holder.get("data")
         if data is not None:
-            yield observe(_is_base64(data), frame, "data is no base64 that can be decoded by itself")
+            yield observe(_is_base64(data), frame, "data is not base64 that can be decoded by itself")
 
 
 def _is_base64(data: object) -> bool:

@@ -18,7 +18,7 @@ def _closes(conversation: Conversation) -> list[Exchange]:
 
 
 @rule_v2(
-    "CLO-02", "CLO-07", side="agent", fix="Say idle with stopReason cancelled, then answer session/close."
+    "CLO-02", "CLO-07", side="agent", fix="Report idle with stopReason cancelled, then answer session/close."
 )
 def a_running_session_is_idle_before_it_is_closed(conversation: Conversation) -> Iterator[Observation]:
     for close in _closes(conversation):
@@ -38,7 +38,7 @@ def _ran_at(turn: ObservedTurn, frame: Frame) -> bool:
     return has_begun and (turn.end is None or turn.end.number > frame.number)
 
 
-@rule_v2("CLO-03", side="agent", fix="Tell nothing more of a session that is closed.")
+@rule_v2("CLO-03", side="agent", fix="Send nothing more about a closed session.")
 def a_closed_session_is_silent(conversation: Conversation) -> Iterator[Observation]:
     for close in _closes(conversation):
         reopening = _opened_again(conversation, close)
@@ -104,7 +104,7 @@ def _meanwhile(conversation: Conversation, exchange: Exchange) -> list[Frame]:
     ]
 
 
-@rule_v2("RES-04", side="agent", fix="Tell the state of a session before you answer session/resume.")
+@rule_v2("RES-04", side="agent", fix="Send the state of a session before you answer session/resume.")
 def a_resumed_session_tells_its_state(conversation: Conversation) -> Iterator[Observation]:
     for resume in _resumes(conversation):
         states = [frame for frame in _meanwhile(conversation, resume) if "state" in update_of(frame)]

@@ -19,7 +19,7 @@ _KNOWN = 4096
 
 
 class _Heads(dict[int, bytes]):
-    """What stands before a message, by its size."""
+    """The bytes before a message, by its size."""
 
     def __missing__(self, size: int) -> bytes:
         if size < 126:

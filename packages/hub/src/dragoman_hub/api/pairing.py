@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 PAIR = "/pair"
 
-UNKNOWN = "The hub does not know this pairing code. It may have been started again since."
+UNKNOWN = "The hub does not know this pairing code. Create a new code: dragoman hub pair"
 TRY_LATER = "Too many wrong pairing codes came from this network. Wait a minute."
 
 

@@ -52,7 +52,7 @@ class TurnRecorder:
             await asyncio.to_thread(self.store.forget, sessions)
 
     async def begin(self, turn: FolderTurn) -> None:
-        """The store knows of the turn before the agent does: if we are killed, its changes are nobody's."""
+        """Store the turn before the agent gets it: after a kill, its changes have an unknown author."""
         if self.store is not None and turn.far_side is None:
             if turn.remembering is None:
                 turn.remembering = self._write(turn, partial(_begin, self.store, turn, None))
@@ -133,7 +133,7 @@ def _record(store: TreeStore, number: int | None, look: FolderLook | None, at: s
 
 
 def _prompt_text(params: bytes) -> str:
-    """What a prompt says, as far as it is text."""
+    """The text of a prompt."""
     parts = value_of(object_of(params).get("prompt"))
     texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -61,7 +61,7 @@ class Layout:
         return f"{self.prefix}_j{number}"
 
     def stream_of(self, token: str) -> str:
-        """The JetStream stream that holds a stream's records."""
+        """The JetStream stream for a stream's records."""
         return self.shard(self.shard_of(token))
 
     def subject_of(self, token: str) -> str:
@@ -95,8 +95,8 @@ def keys_bucket(prefix: str) -> str:
 
 
 class Permissions(NamedTuple):
-    """What a user of one prefix must be allowed, and nothing more is needed: tenants of one account who have
-    only their own see nothing of each other.
+    """Permissions that a user of one prefix needs, so that tenants of one account see nothing of
+    each other.
     """
 
     publish: list[str]

@@ -105,7 +105,7 @@ class VapidKey:
 
     @classmethod
     def open(cls, path: Path, *, clock: Callable[[], float] = time.time) -> VapidKey:
-        """The key of a file, which is made for its owner's eyes if there is none. Raises `LocalMistake`."""
+        """The key of a file, which is created for its owner only if it is missing. Raises `LocalMistake`."""
         try:
             data = _read_private(path)
         except FileNotFoundError:
@@ -115,9 +115,11 @@ class VapidKey:
         try:
             key = serialization.load_pem_private_key(data, None)
         except (ValueError, TypeError, UnsupportedAlgorithm):
-            raise LocalMistake(f"{path}: holds no key; without the file, the hub makes another one") from None
+            raise LocalMistake(
+                f"{path}: the file has no key. Delete the file, and the hub creates a new key"
+            ) from None
         if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
-            raise LocalMistake(f"{path}: holds a key of another kind than P-256")
+            raise LocalMistake(f"{path}: the key is not of the kind P-256")
         return cls(key, clock=clock)
 
     def authorization(self, endpoint: str, *, contact: str = "") -> str:

@@ -65,4 +65,4 @@ class RemoteConversation:
         self.relay.to_client.send(line if self._map is None else self._map.to_client(line))
 
     async def finish(self, way: RelayDirection, seconds: float) -> None:
-        """Nothing is held back here."""
+        """Do nothing: this side keeps nothing back."""

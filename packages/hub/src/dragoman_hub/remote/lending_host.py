@@ -1,4 +1,4 @@
-"""The process that runs an agent on a remote machine, and lends it that machine's files and terminals:
+"""The process that runs an agent on a remote machine, with that machine's files and terminals:
 
     python -m dragoman_hub.remote.lending_host SOCKET [--NAME VALUE]… -- COMMAND…
 
@@ -30,7 +30,7 @@ async def run_lending_host(order: HostOrder) -> None:
     words, env = await plan(order.command, os.environ if order.env is None else order.env)
     socket = place.of(order.socket)
     if order.sandbox not in ("auto", "off"):
-        from dragoman_hub.remote.lender import launcher_for  # most agents have no wall of their own
+        from dragoman_hub.remote.lender import launcher_for  # most agents have no sandbox of their own
 
         words = [*launcher_for(words, order.sandbox, order.cwd or ".", env), *words]
     await run_host(

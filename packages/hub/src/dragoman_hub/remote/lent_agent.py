@@ -26,7 +26,7 @@ class LentAgent:
     """
 
     def __init__(self, child: ChildTransport, *, sandbox: SandboxChoice = "auto") -> None:
-        """`sandbox` is the wall around what is lent to it."""
+        """`sandbox` is for commands that run for the agent."""
         self._child = child
         self._sandbox = sandbox
         self._lender: RemoteLender
@@ -72,7 +72,7 @@ class LentAgent:
         self._child.resume()
 
     async def aclose(self) -> None:
-        """End the agent, and then every command that was lent to it."""
+        """End the agent, and then every command that ran for it."""
         try:
             await self._child.aclose()
         finally:

@@ -46,7 +46,7 @@ class OwnCalls:
                 self._send(notification("$/cancel_request", cancel))
 
     def take_answer(self, line: bytes, glance: Glance) -> bool:
-        """Whether this frame was an answer to one of them, and is for nobody else."""
+        """Whether this frame was an answer to one of these calls, and is for no other reader."""
         if glance.method is not UNSET or glance.id is UNSET:
             return False
         future = self._waiting.pop(id_key(glance.id), None)
@@ -61,7 +61,7 @@ class OwnCalls:
         return True
 
     def give_up(self) -> None:
-        """A side has ended: nobody answers or needs what is still waited for."""
+        """Drop the calls of a side that has ended."""
         for future in self._waiting.values():
             if not future.done():
                 future.cancel()

@@ -1,4 +1,4 @@
-"""Filters the messages of a remote machine to a local client that lends its files: closed by default.
+"""Filters the messages of a remote machine to a local client that provides its files: closed by default.
 
 The other side lends its own files and terminals, so nothing that it sends may ask for ours. A frame is read
 once, judged, and written anew from what was read: a client that reads an odd spelling otherwise than we do
@@ -33,14 +33,14 @@ class RemoteWall:
         self._to_agent = to_agent
 
     def pass_on(self, line: bytes) -> bytes | None:
-        """The frame as it goes on to the client; None if it does not."""
+        """The frame for the client; None if it does not."""
         envelope = decode(line)
         if isinstance(envelope, MalformedFrame):
             log.warning("a frame of the other side is not passed on: %s", envelope.why)
             return None
         if isinstance(envelope, Request) and envelope.method not in REQUESTS:
             log.warning("a request of the other side is refused: %s", envelope.method)
-            why = "Method not found: the client lends no files and no terminals to another machine"
+            why = "Method not found: the client provides no files and no terminals to another machine"
             self._to_agent(failure(envelope.id, error_object(METHOD_NOT_FOUND, why)))
             return None
         if isinstance(envelope, Notification) and not _may_tell(envelope.method):

@@ -36,7 +36,7 @@ _TOLD = re.compile(
 
 
 def foreign_hint(low: str, stems: Sequence[str]) -> re.Match[str] | None:
-    """Where such a word stands in a text in small letters, also as JSON or another encoding writes it."""
+    """The place of such a word in a lower-case text, also in JSON or another encoding."""
     is_hinted: object = (
         ("\\" in low and "\\u" in low) or _ASCII_HINT.search(low) or ("pass" in stems and _FRENCH.search(low))
     )
@@ -47,7 +47,7 @@ def foreign_hint(low: str, stems: Sequence[str]) -> re.Match[str] | None:
 
 
 def foreign_spans(low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The passwords that are told."""
+    """The places of passwords in other languages."""
     if foreign_hint(low, stems):
         for match in _TOLD.finditer(low):
             value = match["secret"].rstrip(".!?)")

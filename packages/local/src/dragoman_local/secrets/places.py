@@ -381,7 +381,7 @@ _BASIC = re.compile(
 
 
 def scheme_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """`Bearer …` and `Basic …` wherever they stand."""
+    """The places of `Bearer …` and `Basic …`."""
     if "bearer" in low:
         for match in _BEARER.finditer(text):
             secret = match["secret"].rstrip(".:")

@@ -1,7 +1,7 @@
 """Keeps the end of a command's output: bytes in, text out, up to a limit.
 
 The limit counts bytes of UTF-8 and holds for the text as well as for what is kept. What falls off, falls off
-at the beginning, and a cut never goes through a character. Bytes that are no UTF-8 become U+FFFD when the
+at the beginning, and a cut never goes through a character. Bytes that are not UTF-8 become U+FFFD when the
 text is asked for, not before: the second half of a character may still be on its way.
 
 It knows bytes and nothing of processes.
@@ -39,7 +39,7 @@ class OutputBuffer:
         self._is_finished = False
 
     def __len__(self) -> int:
-        """Bytes that are held now."""
+        """The number of bytes in the buffer."""
         return len(self._tail_bytes)
 
     def feed(self, chunk: bytes) -> None:
@@ -48,7 +48,7 @@ class OutputBuffer:
             self._trim()
 
     def finish(self) -> None:
-        """There will be no more: half a character at the end is no character any more."""
+        """There will be no more: half a character at the end is not a character any more."""
         self._trim()
         self._is_finished = True
 
@@ -57,7 +57,7 @@ class OutputBuffer:
         self._trim()
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         text = decoder.decode(bytes(self._tail_bytes), self._is_finished)
-        # A byte that is no UTF-8 becomes a character of three.
+        # A byte that is not UTF-8 becomes a character of three.
         shorter = _last_bytes(text, self._limit)
         return OutputTail(shorter, self._is_truncated or len(shorter) < len(text))
 

@@ -39,7 +39,7 @@ _DOWN = kernel.FOLDER | getattr(os, "O_NOFOLLOW", 0)
 
 
 class WorkspaceRoot(Struct, frozen=True):
-    """A folder of the session, held open."""
+    """A folder of the session, kept open."""
 
     fd: int
     spelled_names: Names

@@ -41,7 +41,9 @@ async def explain(turn: KitTurn[ReviewConversation], findings: Sequence[Finding]
             why = await module.ModelExplanation(turn, endpoint, config).explain(findings, masked_texts)
         if why is not None:
             await call.fail(why)
-            await turn.say(f"{name} did not explain the findings. {why} They are complete without it.\n")
+            await turn.say(
+                f"{name} did not explain the findings. {why} The findings are complete without that.\n"
+            )
 
 
 def reach_model(config: CoderConfig) -> ModelEndpoint | str:

@@ -28,17 +28,17 @@ from dragoman_app.agents.review.review_run import run_review
 from dragoman_app.agents.review.rulebook import load_all_rules, rule_details, rules_summary
 from dragoman_app.agents.review.targets import SessionFolders
 
-HELP = """I review code, on this machine; a model takes part if one is configured. Say for example:
+HELP = """I review code on this machine, with the help of a model if you configured one. For example, say:
 
 - “review src/app.py”, “review src and tests”, “review @app.py:10-40”, or attach files
 - “review my changes”, “review staged”, “review the diff against main”, “review this branch”
-- “apply the fixes”, “apply fix 3”: every file is shown as a diff and asked for first
-- “let the coder fix 3”: the coder mends it, with the model that is configured
+- “apply the fixes”, “apply fix 3”: you see and confirm each file as a diff first
+- “let the coder fix 3”: the coder fixes it, with the model that you configured
 - “explain 3”, “explain rule python/eval”, “rules python”
 
-/review, /diff, /fix, /code, /explain, /rules and /help do the same. Options of the session say how mild a
-finding may be to be told, and whether reviews of changes are about whole files. In the mode “Review and fix”
-the fixes of every review are offered at once.
+/review, /diff, /fix, /code, /explain, /rules and /help do the same. With the options of the session you
+choose the mildest finding to show, and whether a review of changes covers whole files. In the mode “Review
+and fix” every review offers its fixes at once.
 """
 
 

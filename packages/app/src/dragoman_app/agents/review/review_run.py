@@ -155,7 +155,7 @@ class ReviewRun:
                 changes, folder, self._settings, is_staged=self._targets.is_staged
             )
         except ToolFailed as error:
-            self._notes.append(f"callers of what changed were not looked at: {error}")
+            self._notes.append(f"callers of the changed code were not checked: {error}")
             return
         for finding in findings:
             with contextlib.suppress(ToolProblem):
@@ -251,7 +251,7 @@ def _nothing(intent: ReviewIntent, notes: Sequence[str]) -> str:
     if intent.changes is not None:
         since = intent.against or "the last commit"
         return f"Nothing has changed since {since}. Name files or folders to review them as they are.\n"
-    return "There is nothing here to review. Name files or folders, or attach some.\n"
+    return "Nothing to review here. Name files or folders, or attach some.\n"
 
 
 def _note_text(note: ReviewNote) -> str:

@@ -37,7 +37,7 @@ def rules_summary(entries: Sequence[RuleText], query: str) -> str:
         rows = [f"- `{kind}`: {count_of(count, 'rule')}" for kind, count in sorted(kinds.items())]
         return "\n".join(
             [
-                f"{len(entries)} rules are built in, or brought by this project:",
+                f"{len(entries)} rules are built in or come from this project:",
                 "",
                 *rows,
                 "",
@@ -49,7 +49,7 @@ def rules_summary(entries: Sequence[RuleText], query: str) -> str:
     needle = query.lower()
     matches = [entry for entry in entries if _fits(entry, needle)]
     if not matches:
-        return f"No rule is about “{query}”. Say “rules” for all kinds.\n"
+        return f"No rules for “{query}”. To list all rules, say “rules”.\n"
     rows = [f"- `{entry.id}` ({entry.severity.value}): {entry.title}" for entry in matches[:MOST]]
     more = [f"- and {len(matches) - MOST} more"] if len(matches) > MOST else []
     return "\n".join([*rows, *more]) + "\n"
@@ -75,7 +75,7 @@ def rule_details(entries: Sequence[RuleText], last: LastReview | None, what: str
     close = difflib.get_close_matches(name, [entry.id for entry in entries], n=3, cutoff=0.5)
     close += [entry.id for entry in entries if name in entry.id and entry.id not in close][:3]
     hint = f" Do you mean {' or '.join(f'`{rule}`' for rule in close)}?" if close else ""
-    return f"I know no rule “{what}”.{hint} Say “rules” for all of them.\n"
+    return f"Unknown rule “{what}”.{hint} Say “rules” for all of them.\n"
 
 
 def _in_full(entry: RuleText) -> str:
@@ -87,10 +87,10 @@ def _in_full(entry: RuleText) -> str:
 def _finding_in_full(last: LastReview | None, number: int) -> str:
     if last is None or not 1 <= number <= len(last.findings):
         have = f"the last review has {len(last.findings)}" if last else "nothing was reviewed yet"
-        return f"There is no finding {number}: {have}.\n"
+        return f"Unknown finding {number}: {have}.\n"
     finding: Finding = last.findings[number - 1]
     path = last.files[finding.path].path if finding.path in last.files else None
-    mended_text = " It is mended already." if number in last.applied else ""
+    mended_text = " It is already fixed." if number in last.applied else ""
     fix = (
         f"\n\nFix: {finding.fix.title}. Say “apply fix {number}”." if finding.fix and not mended_text else ""
     )

@@ -38,9 +38,9 @@ ABANDON_SECONDS = 10.0
 
 _REFUSALS = {
     401: "the token is missing or wrong: send the printed token as `Authorization: Bearer …`",
-    403: "pages of this origin may not come: name it with --origin",
-    404: f"there is only {PATH} here",
-    421: "the server does not go by this name: use the printed address, or name it with --host",
+    403: "pages of this origin are refused. To allow them, use --origin",
+    404: f"unknown path: this server has only {PATH}",
+    421: "unknown server name: use the printed address, or add the name with --host",
     429: "too many wrong tokens came from this address",
 }
 
@@ -119,7 +119,7 @@ class McpHttpServer:
             raise HttpRefusal(400, "the header Mcp-Session-Id is missing; initialize comes first")
         session = self._sessions.get(session_id)
         if session is None or session.owner != owner:
-            raise HttpRefusal(404, "this session is not known here, or has ended; initialize again")
+            raise HttpRefusal(404, "unknown or ended session; initialize again")
         version = headers.get(VERSION_HEADER, VERSIONS[0].encode()).decode(errors="replace")
         if version not in VERSIONS:
             raise HttpRefusal(400, f"the versions of MCP here are {', '.join(VERSIONS)}")
@@ -165,13 +165,13 @@ class McpHttpServer:
 
     def _make_room(self) -> None:
         if self._is_leaving:
-            raise HttpRefusal(503, "the server is ending")
+            raise HttpRefusal(503, "the server is stopping")
         if len(self._sessions) < self._most_clients:
             return
         latest = asyncio.get_running_loop().time() - ABANDON_SECONDS
         sessions = [entry for entry in self._sessions.values() if entry.is_idle and entry.used <= latest]
         if not sessions:
-            raise HttpRefusal(503, f"{self._most_clients} clients are here already; try again later")
+            raise HttpRefusal(503, f"there are already {self._most_clients} clients; try again later")
         self._end(min(sessions, key=lambda entry: entry.used))
 
     # Streams.
@@ -186,7 +186,7 @@ class McpHttpServer:
             return
         events, number = match
         if not await is_free(events, number):
-            raise HttpRefusal(409, "this stream has a reader")
+            raise HttpRefusal(409, "this stream already has a reader")
         await stream(events, number, receive, send)
         session.touch()
 
@@ -233,7 +233,7 @@ async def _read_message(headers: Mapping[bytes, bytes], receive: Receive, limit:
         raise HttpRefusal(body, {408: "the body did not arrive", 413: "the body is too large"}.get(body, ""))
     message = decode(body)
     if isinstance(message, MalformedFrame):
-        raise HttpRefusal(400, f"one JSON-RPC message is taken at a time: {message.why}")
+        raise HttpRefusal(400, f"send one JSON-RPC message at a time: {message.why}")
     if isinstance(message, Request) and message.id is None:
         raise HttpRefusal(400, "a request needs an id that is not null")
     return message
@@ -250,4 +250,4 @@ async def _answer(session: McpHttpSession, request: Request) -> bytes:
 
 
 def _id_in_use() -> HttpRefusal:
-    return HttpRefusal(400, "the id of this request is that of another one which runs")
+    return HttpRefusal(400, "another running request has this id")

@@ -2,8 +2,8 @@
 
 Each call has a stream of its own, and what belongs to no call goes over the stream that the client listens
 to. Events are numbered, so that a client whose connection broke comes back for what it missed: a broken
-connection is no cancellation. What waits for readers is bounded in bytes. A client that nobody has heard of
-for a long time is given up.
+connection is not a cancellation. What waits for readers is bounded in bytes. A client that nobody has heard
+of for a long time is given up.
 
 Specification: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 """
@@ -145,7 +145,7 @@ class McpHttpSession:
         try:
             await self._calls.get(key, self._listening).put(frame)
         except LinkClosed as error:
-            log.warning("MCP client %s is given up: %s", self.id[:8], error)
+            log.warning("MCP client %s was dropped: %s", self.id[:8], error)
             self._on_end(self)
             raise
 
@@ -181,7 +181,7 @@ class McpHttpSession:
             self.touch()
         seconds_left = self.used + self._idle_seconds - self._loop.time()
         if seconds_left <= 0:
-            log.info("MCP client %s is forgotten: nobody has come for %g s", self.id[:8], self._idle_seconds)
+            log.info("MCP client %s was dropped: no request for %g s", self.id[:8], self._idle_seconds)
             self._on_end(self)
         else:
             self._timer = self._loop.call_later(seconds_left, self._look)

@@ -34,8 +34,10 @@ def silent_frames(unknown_session: str) -> dict[str, bytes]:
         "dollar notification": b'{"jsonrpc":"2.0","method":"$/whatever","params":{}}',
         "cancel without params": b'{"jsonrpc":"2.0","method":"session/cancel"}',
         "cancel of a number": b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":5}}',
-        "cancel of nobody": b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"%b"}}'
-        % unknown_session.encode(),
+        "cancel of an unknown session": (
+            b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"%b"}}'
+            % unknown_session.encode()
+        ),
         "answer to nothing": b'{"jsonrpc":"2.0","id":4711,"result":{}}',
         "answer with both": b'{"jsonrpc":"2.0","id":4711,"result":{},"error":{"code":1,"message":"x"}}',
         "answer with neither": b'{"jsonrpc":"2.0","id":4711}',

@@ -76,7 +76,7 @@ class TapRecorder:
         self._add([Entry("note", msgspec.json.encode(remark), self._clock())])
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Write the waiting frames."""
         if self._backlog is not None:
             self._write(self._backlog.release())
 

@@ -50,7 +50,9 @@ async def launch(
     fails.
     """
     if os.name == "nt":
-        raise SpawnFailed("no agent can be kept here: this system has no sockets that Python can listen on")
+        raise SpawnFailed(
+            "agents can't outlive the hub here: Python can't listen on Unix sockets on this system"
+        )
     bury_the_dead()
     options = ["--linger", repr(linger), "--buffer", str(buffer), "--cwd", cwd or os.getcwd()]
     options += ["--lease-linger", repr(lease_linger)]

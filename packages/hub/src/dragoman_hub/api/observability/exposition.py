@@ -27,7 +27,7 @@ def _family(family: AnyFamily) -> Iterator[str]:
 
 
 def _histogram(name: str, label_pairs: Sequence[tuple[str, str]], histogram: Histogram) -> Iterator[str]:
-    """Buckets are cumulative here: each holds all that is at most as large as its bound."""
+    """Write a histogram; its buckets are cumulative: each counts all values up to its bound."""
     count = 0
     bounds = [*map(number, histogram.bounds), "+Inf"]
     for limit, bucket in zip(bounds, histogram.buckets, strict=True):

@@ -31,7 +31,7 @@ class JournalWatcher(Protocol):
     ) -> None: ...
     def on_failure(self, error: JournalError) -> None: ...
     def replaying(self, stream: str, after: int) -> Callable[[Page], None]:
-        """Somebody reads a stream: who is told of each page."""
+        """Pass the pages of a replay on, and report each."""
 
 
 class MeasuredJournal:

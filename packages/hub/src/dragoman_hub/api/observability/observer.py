@@ -166,7 +166,7 @@ class Observer:
                 self._saw(stream, sequence, run)
                 sequence += len(run.frames)
         except Exception:  # what is stored is stored: an error here must not look like one of the journal
-            log.exception("what was stored could not be counted")
+            log.exception("the stored entries could not be counted")
 
     def on_failure(self, error: JournalError) -> None:
         self.meters.append_failures.add()
@@ -272,7 +272,7 @@ class Observer:
     # What somebody asks.
 
     async def status(self, hub: StatusSource) -> Status:
-        """How the hub stands; looks at its processes, at most once a second."""
+        """The status of the hub; looks at its processes, at most once a second."""
         uses = await self._look(hub)
         return status_of(
             hub,

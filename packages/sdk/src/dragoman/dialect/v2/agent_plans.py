@@ -1,7 +1,7 @@
 """Translates plans: v2 has any number of named plans in a session, v1 has one.
 
-A client that says so knows v2's plans. For others all lists of steps become one list, and what is no list of
-steps is said as a message.
+A client that says so knows v2's plans. For others all lists of steps become one list, and what is not a list
+of steps is said as a message.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Plans:
         if v1_plan["type"] == "items":
             self._steps[v1_plan["planId"]] = v1_plan["entries"]
             return [self._whole()]
-        self._tell.note_repair("a plan that is no list of steps", "said as a message of the agent")
+        self._tell.note_repair("a plan that is not a list of steps", "said as a message of the agent")
         text = {"type": "text", "text": plan_text(v1_plan)}
         return [{"sessionUpdate": "agent_message_chunk", "content": text}]
 
@@ -46,6 +46,6 @@ class Plans:
 
     def _whole(self) -> Object:
         if len(self._steps) > 1:
-            self._tell.note_repair("several plans", "told as one list")
+            self._tell.note_repair("several plans", "sent as one list")
         steps = [entry for entries_ in self._steps.values() for entry in entries_]
         return {"sessionUpdate": "plan", "entries": steps}
