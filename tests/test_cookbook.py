@@ -93,7 +93,7 @@ TRIALS = {
     "Run a command": Trial(ASK, ("3 poem.txt", "(status 0)"), POEM),
     "A proxy that adds rules": Trial(ASK, ("Never touch main. Go",)),
     "Resume a session": Trial("", ("I will.", "Seven.", "> Remember the number seven", "> Which number?")),
-    "Hand over to another agent": Trial("", ("codex goes on in the place of claude", "Mended by codex.")),
+    "Hand over to another agent": Trial("", ("codex continues the work of claude", "Mended by codex.")),
     "Approve by policy": Trial("", ("deny: git push", "policy.toml:5", "was denied"), status=7),
     "Blame a line": Trial("", ("claude, turn 1", "hello", "prompt:", "Write hello.txt")),
     "Record and replay": Trial(

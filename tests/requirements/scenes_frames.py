@@ -33,7 +33,7 @@ SILENT_FRAMES: dict[str, bytes] = {
     "dollar notification": b'{"jsonrpc":"2.0","method":"$/whatever","params":{}}',
     "cancel without params": b'{"jsonrpc":"2.0","method":"session/cancel"}',
     "cancel of a number": b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":5}}',
-    "cancel of nobody": b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"%b"}}'
+    "cancel of an unknown session": b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"%b"}}'
     % NOBODY.encode(),
     "answer to nothing": b'{"jsonrpc":"2.0","id":4711,"result":{}}',
     "answer with both": b'{"jsonrpc":"2.0","id":4711,"result":{},"error":{"code":1,"message":"x"}}',
@@ -134,15 +134,15 @@ async def _unknown(talk: Talk, folder: str) -> None:
         params = {"sessionId": NOBODY} if method == "session/cancel" else {}
         await talk.call(method, params, name=f"request {method}")
     setup = {"sessionId": NOBODY, "cwd": folder, "mcpServers": []}
-    await talk.call("session/load", setup, name="load of nobody")
-    await talk.call("session/resume", setup, name="resume of nobody")
-    await talk.call("session/close", {"sessionId": NOBODY}, name="close of nobody")
-    await talk.call("session/delete", {"sessionId": NOBODY}, name="delete of nobody")
-    await talk.prompt(NOBODY, "hello", name="prompt of nobody")
+    await talk.call("session/load", setup, name="load of an unknown session")
+    await talk.call("session/resume", setup, name="resume of an unknown session")
+    await talk.call("session/close", {"sessionId": NOBODY}, name="close of an unknown session")
+    await talk.call("session/delete", {"sessionId": NOBODY}, name="delete of an unknown session")
+    await talk.prompt(NOBODY, "hello", name="prompt of an unknown session")
     mode = {"sessionId": NOBODY, "modeId": "ask"}
-    await talk.call("session/set_mode", mode, name="mode of nobody")
+    await talk.call("session/set_mode", mode, name="mode of an unknown session")
     option = {"sessionId": NOBODY, "configId": "mode", "value": "ask"}
-    await talk.call("session/set_config_option", option, name="option of nobody")
+    await talk.call("session/set_config_option", option, name="option of an unknown session")
 
 
 async def _lenient(talk: Talk, folder: str, session: str) -> None:

@@ -238,12 +238,12 @@ def test_err_01_each_trigger_has_its_code(heard: Recording) -> None:
     assert scene.code("too early") == -32600
     assert scene.code("request nope/nope") == -32601
     assert scene.code("new without cwd") == -32602
-    assert scene.code("load of nobody") == -32002
+    assert scene.code("load of an unknown session") == -32002
 
 
 def test_err_03_and_ses_20_an_unknown_session_is_named_in_the_error(heard: Recording) -> None:
     for what in ("load", "resume", "close", "prompt", "mode", "option"):
-        error = heard["probes"].answer(f"{what} of nobody")["error"]
+        error = heard["probes"].answer(f"{what} of an unknown session")["error"]
         assert error["code"] == -32002, what
         assert error["data"]["sessionId"] == NOBODY
 

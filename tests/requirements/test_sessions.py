@@ -203,7 +203,7 @@ def test_load_08_and_res_04_the_conversation_goes_on(heard: Recording) -> None:
 
 
 def test_load_09_and_res_07_an_unknown_session_is_not_found(heard: Recording) -> None:
-    for name in ("load of nobody", "resume of nobody"):
+    for name in ("load of an unknown session", "resume of an unknown session"):
         assert heard["probes"].code(name) == -32002
     assert NOBODY not in {note["sessionId"] for note in heard["probes"].notes()}
 
@@ -242,7 +242,7 @@ def test_clo_04_and_del_04_the_answers_are_empty_objects(heard: Recording) -> No
 
 
 def test_clo_05_closing_an_unknown_session_is_an_error(heard: Recording) -> None:
-    assert heard["probes"].code("close of nobody") == -32002
+    assert heard["probes"].code("close of an unknown session") == -32002
 
 
 def test_lst_03_and_lst_04_no_match_is_an_empty_list(heard: Recording) -> None:
@@ -290,7 +290,7 @@ def test_del_02_del_03_and_del_05_what_is_deleted_is_gone_and_may_be_deleted_aga
     scene = heard["lists"]
     assert scene.result("list after delete")["sessions"] == []
     assert scene.result("delete again") == {}
-    assert heard["probes"].result("delete of nobody") == {}
+    assert heard["probes"].result("delete of an unknown session") == {}
     assert scene.code("load after delete") == -32002
 
 

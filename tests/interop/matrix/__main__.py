@@ -4,7 +4,7 @@
     --json           the results as JSON on standard output; progress goes to standard error in any case
     --keep           leave homes, work folders and frames behind, and say where
     --timeout N      seconds for each step on a quiet machine; a busy one has up to five times as many
-    --sandbox P      agents run behind the wall of this profile; implies --no-write
+    --sandbox P      agents run in the sandbox of this profile; implies --no-write
     --no-write       leave docs/compatibility.* and the list of agents that ships alone
     --jobs N         programs that are tried at the same time (2)
     --minutes N      when so many have passed, no further program is begun (60)
@@ -55,7 +55,7 @@ LIST = SHIPPED
 BADGES = ROOT / "docs" / "compatibility"
 RUN = ROOT / "build" / "interop" / "run.json"
 WALL: Profile = "workspace"
-"""The wall of the effect `wall`."""
+"""The sandbox of the effect `sandbox`."""
 LONGEST_PACE = 5.0
 
 
@@ -156,7 +156,7 @@ async def _try(row: CatalogueRow, kind: str, *, seconds: float, keep: bool, sand
     except InstallFailed as error:
         _progress(row.name, f"not installed: {error}")
         return _result(row, no(str(error)), {})
-    # Behind a wall, /tmp is another one: the home of a person is not there.
+    # In a sandbox, /tmp is another one: the home of a person is not there.
     behind = Path(tempfile.mkdtemp(prefix=f"interop-{row.name}-", dir=INSTALLED))
     folder = Path(tempfile.mkdtemp(prefix=f"interop-{row.name}-")) if sandbox == "off" else behind
     try:
@@ -231,7 +231,7 @@ def _parser() -> argparse.ArgumentParser:
         "--timeout", type=float, default=60.0, help="seconds for each step on a quiet machine (60)"
     )
     parser.add_argument(
-        "--sandbox", type=parse_profile, default="off", metavar="P", help="the wall around agents (off)"
+        "--sandbox", type=parse_profile, default="off", metavar="P", help="the sandbox around agents (off)"
     )
     parser.add_argument("--no-write", action="store_true", help="leave the table in docs alone")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="programs at the same time (2)")

@@ -70,7 +70,7 @@ class AgentTrial:
         pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
         walled: MatrixStage | None = None,
     ) -> None:
-        """`walled` is a stage with a wall around the program, for the effect that asks for one."""
+        """`walled` is a stage with a sandbox around the program, for the effect that asks for one."""
         self.stage = stage
         self._walled = walled
         self._seconds = seconds
@@ -105,16 +105,16 @@ class AgentTrial:
             settle("load", await self.load())
             settle("resume", await self.resume())
             settle("end", await self._end())
-            if self.stage.sandbox == "off":  # a wall makes no difference to these
+            if self.stage.sandbox == "off":  # a sandbox makes no difference to these
                 settle("hub", await self._guard(self._hub()))
                 settle("kill", await self._guard(self.kill()))
                 settle("v2", await self._guard(self.v2()))
             if self._walled is not None:
                 behind = AgentTrial(self._walled, seconds=self._seconds, on_effect=self._on_effect)
-                settle("wall", await behind.alone(behind.wall))
+                settle("sandbox", await behind.alone(behind.sandboxed))
                 kill_marked(self._walled.token)
             elif self.stage.sandbox != "off":
-                settle("wall", await self.alone(self.wall))
+                settle("sandbox", await self.alone(self.sandboxed))
         kill_marked(self.stage.token)
         return {name: findings.get(name, NOT_TRIED) for name in AGENT_EFFECTS}
 
@@ -262,7 +262,7 @@ class AgentTrial:
         """A command that the model wants, with the person's permission."""
         return judge_command(await self._writes(connection, "run", "ran.txt", permits=True))
 
-    async def wall(self, connection: StageConnection) -> Finding:
+    async def sandboxed(self, connection: StageConnection) -> Finding:
         """Text and a file in its folder; and a permitted command that writes outside of it, and cannot."""
         text = await self._text(connection)
         if text.verdict != "yes":

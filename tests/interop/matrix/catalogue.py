@@ -43,7 +43,7 @@ class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     files: dict[str, str] = {}
     """Files of its home, by their path there."""
     state: tuple[str, ...] = ()
-    """What it writes below its home behind a wall, if we do not know that of it."""
+    """What it writes below its home in a sandbox, if we do not know that of it."""
     auth: str = ""
     """The method of `authenticate` that it wants before a session."""
     mode: str = ""

@@ -36,7 +36,7 @@ AGENT_EFFECTS = {
     "end": "no process is left behind",
     "hub": "text and a permitted file through the hub",
     "kill": "`kill -9` of the hub while it works: its session is there at the next hub, and goes on",
-    "wall": "behind the sandbox it answers and writes its file, and nothing outside of its folder",
+    "sandbox": "in the sandbox it answers and writes its file, and nothing outside of its folder",
     "v2": "the same in the second version of the protocol",
 }
 

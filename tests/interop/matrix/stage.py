@@ -55,7 +55,7 @@ class MatrixStage:
         model: ScriptedModel,
         sandbox: Profile = "off",
     ) -> None:
-        """`sandbox` is the wall around the program, with the state that is known of it."""
+        """`sandbox` is the sandbox around the program, with the state that is known of it."""
         self.row = row
         self.sandbox: Profile = sandbox
         self.model = model

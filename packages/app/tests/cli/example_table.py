@@ -37,7 +37,7 @@ FINDING = Shows(r"src/app.py:5:5  medium  .*shell", 1)
 CODER = answers("dragoman-code")
 SERVED = Shows(r"^ws://127.0.0.1:\d+/acp\nhttp://127.0.0.1:\d+/acp\n", way="serve")
 HUB = Shows(
-    r"^The page: +http://127.0.0.1:\d+/#token=\S+\nFor clients: +ws://127.0.0.1:\d+/acp\n", way="serve"
+    r"^The page: +http://127.0.0.1:\d+/#token=\S+\nFor programs: +ws://127.0.0.1:\d+/acp\n", way="serve"
 )
 JUDGED = Shows(r"\nagent my-agent 1.0: 1 warned, \d+ passed")
 
@@ -137,7 +137,7 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman agents registry": Shows("claude +[\\d.]+ +npx .*Claude Agent\n"),
     "dragoman agents login mine": Shows("mine offers no login method", 2),
     "dragoman agents login mine METHOD": Shows("mine offers no login method 'METHOD'", 2),
-    "dragoman agents logout mine": Shows("mine has no logout", 1),
+    "dragoman agents logout mine": Shows("mine can't log out over the protocol", 1),
     "dragoman doctor claude": Shows(
         "ok +initialize  claude-agent-acp 1.0[\\s\\S]*ok +session +session/new works"
     ),
@@ -153,7 +153,7 @@ EXAMPLES: dict[str, Shows] = {
     "dragoman policy test --history --since 30d": Shows("actions in |nothing is recorded yet", 0),
     "dragoman policy test --history --policy new.toml": Shows("new.toml: there is no such file", 1),
     "dragoman policy suggest": Shows("^# 0 questions, of which"),
-    "dragoman policy learn last": Shows("^# A wall that was enough"),
+    "dragoman policy learn last": Shows("^# A sandbox that was enough"),
     "dragoman sandbox show": Shows(r"^profile    workspace\nwritable   /"),
     "dragoman sandbox show --profile workspace+net:example.org,localhost:5432+memory:4G": Shows(
         r"(?s)limit      memory 4G for each process.*network    localhost:5432"
@@ -268,7 +268,7 @@ _NETWORK = "it asks a registry of packages; packages/app/tests/cli/test_agents_i
 _SLOW = "an examination takes half a minute; packages/app/tests/cli/test_check_agent.py"
 _ELSEWHERE = "another machine, or a container; packages/hub/tests/remote"
 _NATS = "servers of NATS; packages/app/tests/cli/test_journal.py, packages/hub/tests/cluster"
-_WALL = "a machine that can hold a wall; packages/app/tests/cli/test_sandbox.py"
+_WALL = "a machine that can hold a sandbox; packages/app/tests/cli/test_sandbox.py"
 _SHELL = "another shell; packages/app/tests/cli/test_complete.py"
 _WAITS = "it waits for a person or a device; packages/app/tests/cli, packages/hub/tests/hub"
 

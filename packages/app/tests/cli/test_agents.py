@@ -128,7 +128,7 @@ async def test_a_script_is_played(tmp_path: Path) -> None:
     ("content", "what", "to_do"),
     [
         (None, "cannot read", "give the path of a script"),
-        (b"on prompt\n  sya hello", "line 2: 'sya' is no verb", "mend that line"),
+        (b"on prompt\n  sya hello", "line 2: 'sya' is not a verb", "fix that line"),
         (b"\xff\xfe", "is not UTF-8 text", "give the path of a script"),
     ],
 )

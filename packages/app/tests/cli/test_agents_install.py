@@ -281,7 +281,7 @@ def test_a_newer_list_is_kept_only_if_it_makes_sense(
     assert "tiny (new) → 3.0.0" in out
     agents(capsys, "install", "tiny", "--yes")
     (tmp_path / "bad.json").write_text("<html>")
-    assert "is no JSON" in agents(capsys, "registry", "refresh", "bad.json", status=2)[1]
+    assert "is not JSON" in agents(capsys, "registry", "refresh", "bad.json", status=2)[1]
     assert (
         "not an https address"
         in agents(capsys, "registry", "refresh", "http://x.example/r.json", status=1)[1]

@@ -76,7 +76,7 @@ def test_a_choice_that_is_missing_or_wrong_is_answered_with_the_commands(
     assert done.returncode == 2
     assert f"dragoman agents login '{agent}' key    API key: Put it into MAKER_API_KEY\n" in done.stderr
     assert f"dragoman agents login '{agent}' tty    In a terminal (in a terminal)\n" in done.stderr
-    assert "export MAKER_API_KEY=…, and hand it on with --env MAKER_API_KEY\n" in done.stderr
+    assert "export MAKER_API_KEY=…, and pass it with --env MAKER_API_KEY\n" in done.stderr
     assert "export OTHER_TOKEN=…" in done.stderr
     assert not (tmp_path / "done").exists()
 

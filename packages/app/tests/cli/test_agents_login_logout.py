@@ -25,7 +25,7 @@ def test_an_agent_that_can_forgets_who_is_logged_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("agent", "status", "told"),
     [
-        ("echo", 1, "has no logout"),
+        ("echo", 1, "can't log out over the protocol"),
         ("no-such-agent", 2, "no agent"),
         ("sh -c 'exit 3'", 1, "was not logged out"),
     ],

@@ -154,7 +154,7 @@ def test_an_import_says_what_was_taken_and_what_not(home: Path, capsys: pytest.C
     assert told.splitlines() == [
         f"From {settings}:",
         "  took night-owl: owl --key [redacted] (sets OWL_KEY)",
-        "  skipped half: Zed installs it by itself; install it on PATH, then it is known here",
+        "  skipped half: Zed installs this agent itself; to use it here, install it on PATH",
         "  skipped echo: a built-in agent has this name",
         f"Configuration: {config_of(home)}",
     ]
@@ -239,6 +239,6 @@ def test_agents_that_were_tried_behind_a_wall_are_proposed_for_one(
     assert "codex" in line
     assert "trae" not in line
     assert "--sandbox workspace" in line
-    assert "works behind a wall: `dragoman run --sandbox workspace`" in shown(capsys, "show", "codex")
+    assert "works in a sandbox: `dragoman run --sandbox workspace`" in shown(capsys, "show", "codex")
     listing = {agent["name"]: agent["sandbox"] for agent in shown_json(capsys, "--json")["agents"]}
     assert (listing["codex"], listing["trae"], listing["echo"]) == ("workspace", None, None)

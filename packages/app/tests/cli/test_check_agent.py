@@ -44,7 +44,7 @@ def test_a_failure_that_does_not_show_again_is_a_warning(
     [verdict] = json.loads(out)["parts"][0]["verdicts"]
     assert (verdict["status"], verdict["reason"]) == ("warned", NOT_CONFIRMED)
     assert verdict["findings"], "its frames are shown"
-    assert "played again to be sure: versions" in err
+    assert "repeating failed scenes to be sure: versions" in err
 
 
 def test_a_failure_that_shows_again_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ def test_a_client_that_never_starts_its_agent_could_not_be_examined(
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--", "client"), "no place for the agent"),
+        (("--", "client"), "does not say where the agent goes"),
         (("--profile", "dance", "--", "client", "{agent}"), "unknown profile 'dance'"),
         (("--only", "NOPE-99", "--", "client", "{agent}"), "NOPE-99"),
     ],

@@ -155,7 +155,7 @@ def test_a_requirement_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert "TURN-04: " in told
     assert "breaking it is a failure" in told
     assert "\n  change   " in told
-    assert "by no rule: " in told
+    assert "not judged: " in told
     assert run("explain", "NO-01") == 2
 
 

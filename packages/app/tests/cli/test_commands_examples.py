@@ -66,8 +66,8 @@ def hub(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stag
     running = stage.copy(tmp_path_factory.mktemp("hub") / "home")
     process = _start(running, "exec dragoman hub")
     try:
-        shown = _read_until(process, re.compile(r"For clients: +(ws://\S+)\n"))
-        found = re.search(r"#token=(\S+)\nFor clients: +(ws://\S+)\n", shown)
+        shown = _read_until(process, re.compile(r"For programs: +(ws://\S+)\n"))
+        found = re.search(r"#token=(\S+)\nFor programs: +(ws://\S+)\n", shown)
         assert found is not None
         running.env |= {"DRAGOMAN_TOKEN": found[1], "ADDRESS": found[2]}
         yield running

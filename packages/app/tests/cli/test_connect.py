@@ -112,14 +112,14 @@ def test_progress_is_told_once_for_each_reason(capsys: pytest.CaptureFixture[str
     progress = Progress()
     progress(ConnectionNotice(kind="unreached", seconds=0.1, reason="cannot be reached"))
     progress(ConnectionNotice(kind="back", seconds=1.0))
-    for reason in ("it hung up", "it hung up", "refused", "refused"):
+    for reason in ("it closed the connection", "it closed the connection", "refused", "refused"):
         progress(ConnectionNotice(kind="lost", seconds=0.44, reason=reason))
     progress(ConnectionNotice(kind="back", seconds=3.21))
     progress(ConnectionNotice(kind="lost", seconds=0.1, reason="refused"))
     assert capsys.readouterr().err.splitlines() == [
         "dragoman connect: no connection (cannot be reached). Trying again, next in 0.1 s",
         "dragoman connect: connected after 1.0 s",
-        "dragoman connect: connection lost (it hung up). Trying again, next in 0.4 s",
+        "dragoman connect: connection lost (it closed the connection). Trying again, next in 0.4 s",
         "dragoman connect: connection lost (refused). Trying again, next in 0.4 s",
         "dragoman connect: back after 3.2 s",
         "dragoman connect: connection lost (refused). Trying again, next in 0.1 s",

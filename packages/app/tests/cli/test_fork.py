@@ -32,8 +32,8 @@ def test_a_fork_has_the_files_and_the_words_of_its_turn_and_goes_on_with_any_age
     assert f"{there} would be as it was after turn 1: 1 files" in shown.stdout
     # From a turn that is not the last one: a brief of what was said until then.
     done = stage.command("fork", "--turn", "1", "--worktree", str(there), "--agent", stage.agent)
-    assert "a brief of it comes with your next prompt" in done.stdout
-    go_on = shlex.split(done.stdout.partition("Go on with: ")[2])[1:-1]
+    assert "your next prompt brings a brief of it" in done.stdout
+    go_on = shlex.split(done.stdout.partition("Next: ")[2])[1:-1]
     assert stage.command(*go_on, "--approve", "all", "b.py: other = 1").returncode == 0
     assert (there / "a.py").read_text() == "made = 1\n"
     assert (there / "b.py").read_text() == "other = 1\n"

@@ -75,7 +75,7 @@ def test_editors_are_told_how_to_start_it(kind: str) -> None:
     "name", ["", "Word", "../up", "1st", "a--b", "json", "class", "a_b", "dragoman", "pytest", "test"]
 )
 def test_a_name_that_is_no_module_is_refused(name: str) -> None:
-    with pytest.raises(LocalMistake, match="cannot be the name"):
+    with pytest.raises(LocalMistake, match="can't name a project"):
         project_files("agent", name)
 
 

@@ -82,7 +82,7 @@ def root() -> argparse.ArgumentParser:
 
 @cache
 def texts(path: Path) -> list[str]:
-    """The strings of a source file that are shown to somebody: sentences that are no docstrings."""
+    """The strings of a source file that are shown to somebody: sentences that are not docstrings."""
     nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
     documents = {
         id(node.value)

@@ -194,7 +194,9 @@ def test_a_session_is_learnt_from_by_its_name(policy: Test, tmp_path: Path) -> N
         record(tmp_path / "data/dragoman/history.db", session, name=name)
     status, out, _ = policy("learn", "one")
     assert status == 0
-    assert out.startswith("# A wall that was enough: the profile workspace\n# Changed in its folders: src\n")
+    assert out.startswith(
+        "# A sandbox that was enough: the profile workspace\n# Changed in its folders: src\n"
+    )
     assert "# 2 questions, of which these rules would have saved 2.\n" in out
     assert 'command = "make one"' in out
     assert 'path = "src/a.py"' in out

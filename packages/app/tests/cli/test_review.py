@@ -382,9 +382,9 @@ def test_rules_are_tried_on_their_own_examples(capsys: pytest.CaptureFixture[str
     assert shown.out.splitlines() == [
         "a/blind: does not find its hit: 'x'",
         "a/eager: finds its miss: 'frobs'",
-        "a/bare: has no misses to be tried on",
+        "a/bare: has no misses to try",
     ]
-    assert shown.err == "9 examples of 5 rules, 2 do not hold\n"
+    assert shown.err == "9 examples of 5 rules, 2 failed\n"
 
 
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "github", "diff"])

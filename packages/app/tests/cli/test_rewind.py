@@ -45,7 +45,7 @@ def test_what_a_person_wrote_is_not_lost_without_force(tmp_path: Path) -> None:
     own.write_text("typed = 4\n")
     refused = stage.command("rewind", "--to", "1")
     assert (refused.returncode, file.read_text()) == (1, f"{after}typed = 3\n")
-    assert "2 of these files were changed since by a person" in refused.stderr
+    assert "2 of these files were changed since, by a person" in refused.stderr
     done = stage.command("rewind", "edits", "--to", "1", "--force", "--json")
     report = json.loads(done.stdout)
     assert (report["done"], report["turn"], report["failures"]) == (True, 1, [])

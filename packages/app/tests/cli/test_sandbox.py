@@ -54,7 +54,7 @@ def test_a_profile_that_is_none_is_refused(folder: Path, home: Path) -> None:
 @pytest.mark.bound(30)
 def test_the_wall_is_tried_from_inside_and_a_command_runs_behind_it(folder: Path, home: Path) -> None:
     if reason := can_hold("workspace"):
-        pytest.skip(f"no wall can be held here: {reason}")
+        pytest.skip(f"no sandbox can be held here: {reason}")
     done = sandbox("verify", "--", "sh", "-c", "echo ran > file; exit 5", folder=folder, home=home)
     assert done.returncode == 5, done.stderr
     assert "BROKEN" not in done.stdout

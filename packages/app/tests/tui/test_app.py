@@ -70,7 +70,7 @@ async def test_from_the_first_screen_to_another_session(shop: Path) -> None:
         await eyes.press("enter")
         await eyes.see("quiet ·", "● ready")
         await eyes.press("ctrl+n")
-        await eyes.see("Which agent shall work")
+        await eyes.see("Which agent, and in which folder")
         await eyes.press("escape")
         await eyes.see("● ready")
         await eyes.press("ctrl+q")

@@ -61,7 +61,7 @@ _METHODS: dict[str, str] = {
 _BY_UPDATE = frozenset({"LST-14"})
 """Requirements of such an area that updates show."""
 
-NEVER_SHOWN = "nothing in the recordings shows it"
+NEVER_SHOWN = "the recordings do not show it"
 NO_METHOD = -32601
 
 

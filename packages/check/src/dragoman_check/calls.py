@@ -33,7 +33,7 @@ class ObservedToolCall(Struct, kw_only=True):
     """Its updates, in order."""
 
     def statuses(self) -> list[tuple[Frame, str]]:
-        """What was said about its status, the beginning of an announced call included."""
+        """Its statuses, the beginning of an announced call included."""
         statuses = []
         for frame in self.frames:
             status = update_of(frame).get("status")
@@ -219,7 +219,7 @@ def was_cancelled(conversation: Conversation, turn: ObservedTurn) -> bool:
 
 
 def _enders(conversation: Conversation) -> list[Frame]:
-    """What a client may send to end a turn."""
+    """Messages of a client that end a turn."""
     methods = ("session/cancel", "session/close", "session/delete", "$/cancel_request")
 
     def find() -> list[Frame]:

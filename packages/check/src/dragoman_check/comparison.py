@@ -1,6 +1,6 @@
 """Compares two examinations of the same peer, verdict by verdict: shows the effect of something in between.
 
-What is not exercised on one side proves nothing about the other; it is told, and is no fault by itself.
+What is not exercised on one side proves nothing about the other; it is told, and is not a fault by itself.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class ObservedTurn(Struct, frozen=True):
 
 
 class Conversation:
-    """What rules read. They look at raw lines only to judge those."""
+    """The input of rules. They look at raw lines only to judge those."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -84,7 +84,7 @@ class Conversation:
         self._cache: dict[Hashable, Json] = {}  # of the type that the caller's function returns
 
     def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What `compute` returns; a key is computed once for each conversation."""
+        """The result of `compute`; a key is computed once for each conversation."""
         if key not in self._cache:
             self._cache[key] = compute()
         value: T = self._cache[key]
@@ -161,7 +161,7 @@ class Conversation:
 
     @cached_property
     def version(self) -> int:
-        """What was agreed upon; 1 where nothing else was said."""
+        """The agreed version; 1 where nothing else was said."""
         version = self.initialize.result.get("protocolVersion") if self.initialize else None
         return version if type(version) is int else 1
 
@@ -208,7 +208,7 @@ class Conversation:
         )
 
     def insertion(self, exchange: Exchange) -> Frame | None:
-        """In version 2, from when on a prompt is part of its session: its message is told, or it is
+        """In version 2, the moment from which a prompt is part of its session: its message arrives, or it is
         acknowledged.
         """
         message, session = exchange.result.get("messageId"), exchange.params.get("sessionId")

@@ -19,8 +19,8 @@ from typing import TypeVar
 from dragoman_check.recording import Recording
 from dragoman_check.verdict import Verdict, Violation
 
-NOT_CONFIRMED = "it failed once, and not when the scene was played again"
-NOT_REPEATED = "it failed once, and the examination ended before the scene was played again"
+NOT_CONFIRMED = "it failed once, but not when the scene was repeated"
+NOT_REPEATED = "it failed once, and the examination ended before the scene was repeated"
 
 
 def scenes_to_repeat(verdicts: Iterable[Verdict], recordings: Sequence[Recording]) -> set[str] | None:
@@ -85,7 +85,7 @@ T = TypeVar("T")
 
 
 async def run_until_stopped(stop: asyncio.Event | None, work: Coroutine[object, None, T]) -> T | None:
-    """What `work` returns; None if `stop` was set first. Then the work is cancelled, and its end awaited."""
+    """The result of `work`; None if `stop` was set first. Then the work is cancelled, and its end awaited."""
     working = asyncio.create_task(work, name="examination")
     stopping = asyncio.create_task((stop or asyncio.Event()).wait(), name="stop")
     try:

@@ -127,7 +127,7 @@ page that would.
 """
 
 _NO_PAGE = frozenset({"rfd", "sdk", "silent", "security", "tck"})
-"""Sources that are no page: the proposal of the area, code, silence, our own care, the official tests."""
+"""Sources that are not pages: the proposal of the area, code, silence, our own care, the official tests."""
 
 _SOURCE = re.compile(r"rfd:[a-z-]+|[a-z]+")
 _CONTRADICTION = re.compile(r"\bCONF-\d\d\b")
@@ -166,7 +166,7 @@ class Requirement(Struct, frozen=True, kw_only=True):
         return bool(_CONTRADICTION.search(f"{self.requirement} {self.observe} {self.source}"))
 
     def tier(self, *, unavoidable: bool = False, is_reading: bool = False) -> Tier:
-        """What a violation is worth. `unavoidable`: a statement of fact that the shape of the messages leaves
+        """The weight of a violation. `unavoidable`: a statement of fact that the shape of the messages leaves
         no way around, such as ids and order; it counts like a MUST. `is_reading`: the judged side read what
         the schema does not allow; the schema binds whoever writes, so that is a warning.
         """
@@ -195,7 +195,7 @@ def requirements() -> dict[str, Requirement]:
 
 
 def areas() -> dict[str, str]:
-    """What each area is about."""
+    """The topic of each area."""
     return _catalogue().areas
 
 
@@ -247,7 +247,7 @@ CONTRADICTIONS: dict[str, str] = {
 
 
 def contradictions_of(requirement: Requirement) -> list[str]:
-    """What is said about the contradictions that a requirement names."""
+    """Notes on the contradictions that a requirement names."""
     text = f"{requirement.requirement} {requirement.observe} {requirement.source}"
     return [
         CONTRADICTIONS[name]

@@ -1,6 +1,6 @@
 """Finds processes that an examination has had started, by a marker word on their command lines.
 
-Its number says nothing: who is examined may run it in a container or behind a wall, where numbers begin anew.
+Its number says nothing: who is examined may run it in a container or in a sandbox, where numbers begin anew.
 Where there is no `/proc`, nothing is ever seen.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def find(mark: str) -> list[Path]:
-    """Those who have this word on the command line. It looks at every process: not to be asked again and
+    """Processes with this word on their command line. It looks at every process: not to be asked again and
     again.
     """
     return [process for process in Path("/proc").glob("[0-9]*") if run([process], mark)]

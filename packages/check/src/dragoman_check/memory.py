@@ -37,7 +37,7 @@ def session_facts(recording: Recording) -> JsonObject:
 
 
 def facts_before(conversation: Conversation, session: str, frame: Frame | None = None) -> SessionFacts:
-    """What was said in a session before a frame, on connections before and on this one."""
+    """Messages of a session before a frame, on earlier connections and on this one."""
     last = frame.number if frame is not None else len(conversation.frames) + 1
     return conversation.compute_once(
         f"told before {last} in {session}", lambda: _facts_before(conversation, session, last)
@@ -61,7 +61,7 @@ def _facts_before(conversation: Conversation, session: str, last: int) -> Sessio
 
 
 def _deleted_at(conversation: Conversation, session: str, last: int) -> int:
-    """When a session was deleted: nobody has to know it any more. 0 if it was not."""
+    """When a session was deleted, so that the agent may forget it. 0 if it was not."""
     deletes = conversation.calls("session/delete", direction="to_agent")
     numbers = [
         delete.request.number for delete in deletes if delete.has_result and session_of(delete) == session
@@ -91,7 +91,7 @@ def chunk_texts(frames: list[Frame], kind: str) -> list[str]:
 
 
 def has_recalled(conversation: Conversation, turn: ObservedTurn) -> bool | None:
-    """Whether a turn that asks for something said earlier tells it: the fact `word`, in a stretch `recall`.
+    """Whether a turn that asks for an earlier word contains it: the fact `word`, in a stretch `recall`.
 
     None if it asks for nothing, if it is not sure that the word was said, or if this agent does not repeat
     words at all: it has forgotten one only if it repeats it where word and question are in one prompt, in a
@@ -121,7 +121,7 @@ def _can_repeat(conversation: Conversation, word: str) -> bool:
 
 
 def _text_before(conversation: Conversation, turn: ObservedTurn) -> str:
-    """What was surely said in a session before: in the stretch `remember`, in a replay, or elsewhere."""
+    """Certain earlier words of a session: in the stretch `remember`, in a replay, or elsewhere."""
     prompt = turn.exchange.request
     facts = _fact(conversation, turn.session)
     remember_turns = [

@@ -1,4 +1,4 @@
-"""Maps requirements of the official test kit (`acp-tck`) to ours.
+"""Maps requirements of the official test kit (`acp-tck`) to those of Dragoman.
 
 The kit examines agents over stdio; its ids are `ACP-AREA-NNN`. Reports name them beside ours, so that whoever
 runs both can compare. Only equal meaning counts: a requirement that merely touches the same field has no
@@ -99,11 +99,11 @@ JUDGED_OTHERWISE: Mapping[str, str] = {
     "ACP-PATCH-208": "the kit also advises a title in the first update; ours judges the name",
     "ACP-RESUME-204": "the kit compares ids over two processes, too; ours within a connection",
     "ACP-RESUME-205": "the kit wants the whole update to be empty; ours that it comes first",
-    "ACP-EXT-001": "the kit is content with any answer; ours wants -32601 if nobody knows the method",
+    "ACP-EXT-001": "the kit accepts any answer; our rule wants -32601 for an unknown method",
     "ACP-INIT-003": "the kit accepts any version above that of a request for 1; ours the agent's latest",
     "ACP-PROMPT-003": "the kit only advises it, because two pages differ; ours follows one of them",
     "ACP-INFO-UNKNOWNSESSION-001": "the kit records the answer; ours warns about another code than -32002",
-    "ACP-LOAD-001": "the kit is content with any replay; ours wants the whole conversation",
+    "ACP-LOAD-001": "the kit accepts any replay; our rule wants the whole conversation",
     "ACP-LOAD-002": "the kit allows no update at all after the answer; ours no history",
     "ACP-CANCEL-001": "the kit takes time for a proof that a cancel was read; ours takes what the agent did",
     "ACP-STATE-203": "the kit wants a reason that the schema names, or one with `_`; ours any text",
@@ -188,7 +188,7 @@ SHARED = frozenset(
 
 
 def kit_ids(requirement: str, *, version: int = 1) -> tuple[str, ...]:
-    """The kit's ids for one of our requirements; empty if it has none of that meaning.
+    """The kit's ids for one of Dragoman's requirements; empty if it has none of that meaning.
 
     Its suite for version 2 has ids of its own, from 201 on, and some of those of version 1.
     """

@@ -51,10 +51,10 @@ class Pack(Struct, frozen=True, kw_only=True):
 
 PACKS: dict[str, Pack] = {
     "review-agent-checklist": Pack(
-        about="what a guide to code review agents in IDEs wants ticked off before an agent is shipped",
+        about="the checklist of a guide to code review agents in IDEs",
         items=(
             PackCheck(says="logs go to standard error alone", ids="STD-03 STD-05"),
-            PackCheck(says="standard output holds JSON-RPC and nothing else", ids="STD-03 STD-01 RPC-01"),
+            PackCheck(says="standard output carries only JSON-RPC", ids="STD-03 STD-01 RPC-01"),
             PackCheck(says="one message is one line", ids="STD-02"),
             PackCheck(says="session/update has an update with a sessionUpdate", ids="UPD-01"),
             PackCheck(
@@ -88,17 +88,19 @@ PACKS: dict[str, Pack] = {
         ),
     ),
     "sdk-best-practices": Pack(
-        about="what the authors of an SDK for both sides advise",
+        about="advice by the authors of an SDK for both sides",
         items=(
             PackCheck(says="long work is streamed", ids="TURN-12", judge=practices.long_turns_are_streamed),
             PackCheck(says="cancellation works", ids="CAN-02 CAN-05 CAN-06 CAN-07 CAN-08 CAN-12 CAN-13"),
             PackCheck(
-                says="what destroys is asked for first",
+                says="destructive acts need permission first",
                 ids="PERM-02 PERM-09",
                 judge=practices.what_changes_things_is_asked_for,
             ),
             PackCheck(
-                says="errors say what is wrong", ids="RPC-07 RPC-08", judge=practices.errors_say_what_is_wrong
+                says="error messages name the problem",
+                ids="RPC-07 RPC-08",
+                judge=practices.errors_say_what_is_wrong,
             ),
             PackCheck(
                 says="sessions keep their state", ids="SES-04 SES-18 SES-20 LOAD-03 LOAD-08 RES-04 TURN-15"
@@ -109,7 +111,7 @@ PACKS: dict[str, Pack] = {
                 ids="RPC-09 RPC-12 FS-13 TERM-18 ELIC-27",
             ),
             PackCheck(
-                says="permission is somebody's decision",
+                says="a person or a rule decides about permission",
                 side="client",
                 ids="INIT-23 PERM-05 PERM-06 PERM-07 CAN-04",
             ),
@@ -128,7 +130,7 @@ PACKS: dict[str, Pack] = {
                 side=None,
                 ids="RPC-09 RPC-15 RPC-21 EXT-07 EXT-08 TURN-21 CRQ-11",
             ),
-            PackCheck(says="violations are logged", side=None, unseen="a log is nobody else's business"),
+            PackCheck(says="violations are logged", side=None, unseen="logs stay private"),
             PackCheck(says="errors are survived", side=None, ids="RPC-10 RPC-11 RPC-13 RPC-14"),
             PackCheck(says="it was tried with many peers", side=None, unseen="one recording shows one peer"),
         ),
@@ -172,7 +174,7 @@ def _item(item: PackCheck, status: dict[str, Status], conversations: list[Conver
     where, wrong = next(
         ((number, observation) for number, observation in own if not observation.is_kept), (0, None)
     )
-    # A list may name what binds only the other side: that is no part of this side's line.
+    # A list may name what binds only the other side: that is not a part of this side's line.
     names = tuple(requirement for requirement in item.requirements if requirement in status)
     statuses = [status[name] for name in names]
     return PackItem(
@@ -200,5 +202,5 @@ def _match(pattern: str) -> list[str]:
         if fnmatchcase(name, pattern.upper()) or catalogue[name].area == pattern.upper()
     ]
     if not ids:
-        raise NoSuchCheck(f"no requirement is called {pattern!r}; `dragoman check list` shows them")
+        raise NoSuchCheck(f"unknown requirement {pattern!r}; `dragoman check list` shows them")
     return ids

@@ -89,7 +89,7 @@ def what_changes_things_is_asked_for(conversation: Conversation) -> Iterator[Obs
 
 
 def errors_say_what_is_wrong(conversation: Conversation) -> Iterator[Observation]:
-    """Silent about what is said to a client that has nothing more to say: it may have hung up already."""
+    """Ignore errors to a client that may have closed the connection already."""
     last = max((frame.number for frame in conversation.frames if frame.direction == "to_agent"), default=0)
     for exchange in conversation.calls(direction="to_agent"):
         if exchange.has_error and exchange.answer is not None and exchange.answer.number < last:
@@ -97,7 +97,7 @@ def errors_say_what_is_wrong(conversation: Conversation) -> Iterator[Observation
             message = str(error.get("message") or "").strip().lower().rstrip(".")
             mute = message in _SAYING_NOTHING and not error.get("data")
             yield observe(
-                not mute, exchange.answer, "an error that does not say what is wrong", exchange.request
+                not mute, exchange.answer, "an error message that does not name the problem", exchange.request
             )
 
 

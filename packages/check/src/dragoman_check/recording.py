@@ -30,7 +30,7 @@ class Frame(Struct, frozen=True, dict=True):
 
     @cached_property
     def json(self) -> Json:
-        """What it holds; `BROKEN` if that is no JSON."""
+        """The frame's content; `BROKEN` if that is not JSON."""
         try:
             return msgspec.json.decode(self.raw)
         except UNREADABLE_TEXT:

@@ -36,7 +36,7 @@ CUT = ("dribbled", "1 MB", "10 MB", "50 MB")
 
 
 class Stray(Struct, frozen=True):
-    """A line to one side that is no message, or that nobody waits for."""
+    """A line to one side that is not a message, or that has no waiting request."""
 
     frame: Frame
     kind: Kind
@@ -64,7 +64,7 @@ class Proof(Struct, frozen=True):
 
 
 def direction_to(side: Side) -> Direction:
-    """The direction of what a side is told."""
+    """The direction of messages to a side."""
     return "to_agent" if side == "agent" else "to_client"
 
 
@@ -122,14 +122,14 @@ def _proof(exchanges: list[Exchange], begins: list[int]) -> Proof:
 
 
 def has_spoken(conversation: Conversation, side: Side, frame: Frame) -> bool:
-    """Whether a side said anything after a frame."""
+    """Whether a side sent anything after a frame."""
     frames = frames_from(conversation, side)
     return bool(frames) and frames[-1].number > frame.number
 
 
 def has_fallen_silent(conversation: Conversation, side: Side, frame: Frame) -> bool:
-    """Whether a side was asked something after a frame, and never said a word again until the recording was
-    ended in good order.
+    """Whether a side got a request after a frame, and sent nothing more until the recording ended
+    properly.
     """
     requests = requests_to(conversation, side)
     return (
@@ -141,7 +141,7 @@ def has_fallen_silent(conversation: Conversation, side: Side, frame: Frame) -> b
 
 
 def strays(conversation: Conversation, side: Side) -> list[Stray]:
-    """What a side was told that is no message, with what it answered."""
+    """Lines to a side that are not messages, with its answers."""
     return conversation.compute_once(("strays", side), lambda: _strays(conversation, side)[0])
 
 
@@ -172,7 +172,9 @@ def _strays(conversation: Conversation, side: Side) -> tuple[list[Stray], list[F
 def _in_stretches(
     conversation: Conversation, waiting: list[Frame], refusals: list[Frame]
 ) -> dict[int, Frame]:
-    """A scene waits after each line: if a stretch holds one line and one refusal, they belong together."""
+    """Match refusals by stretch: a scene waits after each line, so one line and one refusal belong
+    together.
+    """
     replies: dict[int, Frame] = {}
     for mark in conversation.recording.marks if refusals else ():
         lines = [frame for frame in waiting if mark.first < frame.number <= mark.last]
@@ -221,7 +223,7 @@ def _late(waiting: list[Frame], replies: dict[int, Frame], loose_refusals: list[
 
 
 def code_of(frame: Frame | None) -> Json:
-    """The code of an error answer, None if it is none."""
+    """The code of an error answer; None for other answers."""
     error = frame.message.get("error") if frame is not None else None
     return error.get("code") if type(error) is dict else None
 
@@ -307,8 +309,8 @@ def _read_leniently(raw: bytes) -> Json:
 
 
 def is_no_json(raw: bytes) -> bool:
-    """Whether no reader at all takes it for JSON: many forgive a mark of byte order, bytes that are no UTF-8,
-    halves of surrogate pairs, and numbers beyond all bounds.
+    """Whether no reader at all takes it for JSON: many forgive a mark of byte order, bytes that are not
+    UTF-8, halves of surrogate pairs, and numbers beyond all bounds.
     """
     try:
         json.loads(raw.decode(errors="replace").removeprefix("\ufeff"))

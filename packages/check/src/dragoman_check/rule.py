@@ -5,7 +5,7 @@
         for turn in conversation.turns:
             if turn.exchange.has_result:
                 yield observe(turn.exchange.result.get("stopReason") in REASONS, turn.exchange.answer,
-                              "stopReason is none of the five")
+                              "stopReason is not one of the five")
 
 A rule that says nothing has seen nothing: its requirements were not exercised. One that cannot know stays
 silent. It never raises on any frames, however broken. What it says always names the frames that show it: an
@@ -111,7 +111,7 @@ def _judge(judge: Judge, sides: tuple[Side, ...], versions: tuple[int, ...]) -> 
 
 
 def observe(condition: bool, frame: Frame | None, why: str, *more_frames: Frame | None) -> Observation:
-    """`why` says what is wrong if the condition does not hold."""
+    """Yield an observation; `why` explains the violation if the condition is false."""
     numbers = tuple(shown_frame.number for shown_frame in (frame, *more_frames) if shown_frame is not None)
     return Observation(condition, numbers, "" if condition else why)
 

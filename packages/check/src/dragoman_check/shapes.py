@@ -24,17 +24,17 @@ from dragoman_check.recording import Frame
 DEVIATIONS: dict[str, str] = {
     "unknown field": "",
     "null": "",  # every reader is told to take it for absent
-    "unknown member": "is a value that the schema does not know",
+    "unknown member": "is not in the schema",
     "bad value": "is of the wrong type",
     "bad item": "is of the wrong type, and would be left out of its list",
-    "other name": "goes by another name than the schema gives it",
-    "surrogate": "holds half of a surrogate pair, which is no text",
+    "other name": "has another name than in the schema",
+    "surrogate": "contains half of a surrogate pair, which is not text",
 }
 """What a lenient reader forgives, and what is said about it; nothing for what anybody may do."""
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """What is wrong at one place of a frame."""
+    """The mistake at one place of a frame."""
 
     path: str
     """Within params or result: `$.update.status`."""
@@ -54,8 +54,8 @@ class FrameReading(msgspec.Struct, frozen=True):
 
 
 def shape_errors(frame: Frame, conversation: Conversation) -> list[Shape]:
-    """What is wrong with the params of a request or notification, or with the result of an answer. Empty for
-    what is right, for errors, and for what the protocol does not define.
+    """Mistakes in the params of a request or notification, or in the result of an answer. Empty for what is
+    right, for errors, and for what the protocol does not define.
     """
     reading = read_frame(frame, conversation)
     return [reading.refusal] if reading.refusal else list(_serious(reading.forgiven))

@@ -66,7 +66,7 @@ def session_of(exchange: Exchange | Frame) -> str:
 
 
 def setups(conversation: Conversation) -> list[SessionSetup]:
-    """Those that succeeded, in the order of their requests."""
+    """Successful setups, in the order of their requests."""
     return conversation.compute_once(
         "setups", lambda: [_setup(request) for request in setup_requests(conversation) if request.has_result]
     )
@@ -85,7 +85,7 @@ def _setup(exchange: Exchange) -> SessionSetup:
 
 
 def setup_at(conversation: Conversation, session: str, number: int) -> SessionSetup | None:
-    """The last setup that was asked for before a moment: its folders hold."""
+    """The last setup that was requested before a moment, with the valid folders."""
     mine = [
         setup
         for setup in setups(conversation)
@@ -141,7 +141,7 @@ def _find_changes(conversation: Conversation, session: str) -> list[tuple[int, b
 
 
 def announced_sessions(conversation: Conversation) -> set[str]:
-    """Sessions that the agent made by itself and told about."""
+    """Sessions that the agent made and announced itself."""
 
     def find() -> set[str]:
         return {
@@ -185,7 +185,7 @@ def is_fair(conversation: Conversation, exchange: Exchange) -> bool:
 
 
 def is_well_formed(conversation: Conversation, request: Frame) -> bool:
-    """Whether a request is one by JSON-RPC 2.0, with an id of its own: whoever refuses another one is right.
+    """Whether a request is valid JSON-RPC 2.0, with an id of its own: refusing another one is right.
 
     https://www.jsonrpc.org/specification, "Request object"
     """
@@ -256,7 +256,7 @@ def has_clock(conversation: Conversation) -> bool:
 
 
 def has_spoken_after(conversation: Conversation, frame: Frame | None, side: Side) -> bool:
-    """Whether a side said anything after a frame."""
+    """Whether a side sent anything after a frame."""
     return frame is not None and _last_said(conversation, side) > frame.number
 
 
@@ -271,7 +271,7 @@ def _last_said(conversation: Conversation, side: Side) -> int:
 
 
 def frame_after(conversation: Conversation, side: Side, frame: Frame) -> Frame | None:
-    """The next thing that a side said after a frame."""
+    """The next frame of a side after a frame."""
     later = (
         next_frame
         for next_frame in conversation.between(frame, None)
@@ -286,7 +286,7 @@ def observe_survival(conversation: Conversation, frames: Iterable[Frame], what: 
         if has_spoken_after(conversation, frame, "client"):
             yield kept(frame)
         elif _is_left_waiting(conversation, frame) or _has_crashed(conversation):
-            yield Observation(False, (frame.number,), f"the client said nothing more after {what}")
+            yield Observation(False, (frame.number,), f"the client sent nothing more after {what}")
 
 
 def _has_crashed(conversation: Conversation) -> bool:

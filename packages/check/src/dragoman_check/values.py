@@ -1,4 +1,4 @@
-"""Reads values from frames, which may hold anything: texts, lists of objects, paths of any system."""
+"""Reads values from frames of any content: texts, lists of objects, paths of any system."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_absolute(path: object) -> bool:
 
 
 def normalize(path: str) -> str:
-    """One spelling: slashes, no dots, no slash at the end; macOS and Windows know two for some."""
+    """A path in one spelling: slashes, no dots, no slash at the end; macOS and Windows know two for some."""
     path_with_slashes = path.replace("\\", "/") if _DRIVE.match(path) or path.startswith("\\\\") else path
     plain = posixpath.normpath(path_with_slashes).replace("//", "/", 1)
     if plain.startswith(("/private/tmp", "/private/var")):

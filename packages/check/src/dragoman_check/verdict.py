@@ -6,8 +6,8 @@ judged by the same code. Scenes make a live peer show what it does; they record,
 From what rules have seen to a verdict on each requirement.
 
 A requirement that showed and was always kept is passed, with the frames that show it; one that never showed
-is not exercised, which is no praise, and says why. One violation is enough to fail. Several rules may judge
-one requirement: the worst counts.
+is not exercised, which is not a praise, and says why. One violation is enough to fail. Several rules may
+judge one requirement: the worst counts.
 """
 
 from __future__ import annotations
@@ -148,8 +148,8 @@ def _remember(verdict: Verdict, connection: int, observation: Observation) -> No
 def _is_echo(conversation: Conversation, side: Side, observation: Observation) -> bool:
     """Whether what a side says is wrong after it took something wrong from its peer.
 
-    A mode that nobody offered, or a folder that is no absolute path, comes back in later answers. That it was
-    taken is held against the reader; what comes of it is no fault of its own.
+    A mode that nobody offered, or a folder that is not an absolute path, comes back in later answers. That it
+    was taken is held against the reader; what comes of it is not a fault of its own.
     """
     since = conversation.compute_once(("misled", side), lambda: _misled_since(conversation, side))
     return since is not None and all(

@@ -58,7 +58,7 @@ def read_waivers(text: str) -> list[Waiver]:
         raise BadWaivers(f"no TOML: {error}") from error
     entries = table.get("waiver")
     if set(table) - {"waiver"} or not isinstance(entries, list):
-        raise BadWaivers("a waiver file holds [[waiver]] tables and nothing else")
+        raise BadWaivers("a waiver file may contain only [[waiver]] tables")
     return [_waiver(entry, number) for number, entry in enumerate(entries, 1)]
 
 
@@ -100,12 +100,12 @@ def _waiver(entry: object, number: int) -> Waiver:
     if until is not None and (not isinstance(until, datetime.date) or isinstance(until, datetime.datetime)):
         raise BadWaivers(f"{where}: until is a date, like 2027-01-31, without quotes")
     if any(not isinstance(value, str) for value in entry.values()):
-        raise BadWaivers(f"{where}: all but until is text")
+        raise BadWaivers(f"{where}: every key except until is text")
     if not entry.get("reason", "").strip():
         raise BadWaivers(f"{where}: needs a reason")
     pattern = entry.get("requirement", "")
     if not any(fnmatchcase(requirement, pattern) for requirement in requirements()):
-        raise BadWaivers(f"{where}: no requirement is called {pattern!r}")
+        raise BadWaivers(f"{where}: unknown requirement {pattern!r}")
     if entry.get("side", "") not in ("", "agent", "client", "server"):
         raise BadWaivers(f"{where}: side is agent, client or server")
     return Waiver(until=until, **entry)

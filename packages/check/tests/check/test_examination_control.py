@@ -60,7 +60,7 @@ CASES = {
     ),
     "second look": Case(
         ["agent", "--scene", "versions", "--only", "INIT-07", "--", *raw("unsteady and silent")],
-        "played again to be sure: versions",
+        "repeating failed scenes to be sure: versions",
     ),
     "client": Case(
         [

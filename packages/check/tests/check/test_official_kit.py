@@ -113,7 +113,7 @@ def test_a_report_and_an_explanation_name_them(capsys: pytest.CaptureFixture[str
     assert "official kit: ACP-PROMPT-001" in text
     assert main(["check", "explain", "EXT-07"]) == 0
     text = capsys.readouterr().out
-    assert "ACP-EXT-001 of the official test kit: the kit is content with any answer" in text
+    assert "ACP-EXT-001 of the official test kit: the kit accepts any answer" in text
     assert main(["check", "explain", "CLO-02"]) == 0
     text = capsys.readouterr().out
     assert "ACP-CLOSE-002 of the official test kit" in text

@@ -68,7 +68,7 @@ def test_lines_of_the_other_side_are_left_out() -> None:
         "sdk-best-practices", ReportPart(side="client", verdicts=[]), [make_recording(client("x", id=1))]
     )
     assert "long work is streamed" not in [item.says for item in result.items]
-    assert "permission is somebody's decision" in [item.says for item in result.items]
+    assert "a person or a rule decides about permission" in [item.says for item in result.items]
 
 
 def test_ids_areas_patterns_and_packs_select() -> None:

@@ -94,11 +94,11 @@ def test_two_waivers_for_one_finding_are_both_needed() -> None:
     [
         ("waiver = [", "no TOML"),
         ('[waiver]\nrequirement = "TURN-06"', "tables"),
-        ('other = 1\n[[waiver]]\nrequirement = "TURN-06"\nreason = "r"', "nothing else"),
+        ('other = 1\n[[waiver]]\nrequirement = "TURN-06"\nreason = "r"', "may contain only"),
         ('[[waiver]]\nrequirement = "TURN-06"', "needs a reason"),
         ('[[waiver]]\nrequirement = "TURN-06"\nreason = "  "', "needs a reason"),
         ('[[waiver]]\nrequirement = "TURN-99"\nreason = "r"', "TURN-99"),
-        ('[[waiver]]\nreason = "r"', "no requirement"),
+        ('[[waiver]]\nreason = "r"', "unknown requirement"),
         ('[[waiver]]\nrequirement = "TURN-06"\nreason = "r"\nuntil = "2027-01-31"', "date"),
         ('[[waiver]]\nrequirement = "TURN-06"\nreason = "r"\nuntil = 2027-01-31T10:00:00Z', "date"),
         ('[[waiver]]\nrequirement = "TURN-06"\nreason = 7', "text"),

@@ -37,7 +37,7 @@ def test_streamed_text_is_gathered_into_one_line() -> None:
     done = entry("to_client", {"id": 1, "error": {"code": -32603, "message": "no"}})
     assert told(chunk("Hel"), chunk("lo"), done) == [
         "◀── agent_message: Hello (2 pieces)",
-        "◀── an answer: ERROR -32603 no, which nobody asked for",
+        "◀── an answer: ERROR -32603 no, which was never requested",
     ]
 
 

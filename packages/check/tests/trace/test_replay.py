@@ -138,7 +138,7 @@ async def test_a_recording_that_begins_within_a_session_is_given_a_beginning() -
 async def test_an_exact_match_takes_nothing_else() -> None:
     (answer,) = await spoken(TALK, prompt(9, 0.0, "other words"), match="exact")
     assert answer["id"] == 9
-    assert "holds no such request: session/prompt" in answer["error"]["message"]
+    assert "has no such request: session/prompt" in answer["error"]["message"]
     (unknown,) = await spoken(TALK, entry("to_agent", 0.0, id=1, method="session/fork"), match="order")
     assert unknown["error"]["code"] == -32601
 

@@ -13,8 +13,9 @@ from dragoman.system.files import HAS_LOCKS, try_lock
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """One hub at a time: two would take each other's agents and write over each other's sessions. Raises
-    `LocalMistake` if another hub is there. The lock ends with this process; agent hosts do not inherit it.
+    """Let only one hub run in a folder: two would take each other's agents and overwrite each other's
+    sessions. Raises `LocalMistake` if another hub is there. The lock ends with this process; agent hosts do
+    not inherit it.
     """
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:

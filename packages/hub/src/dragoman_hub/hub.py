@@ -288,7 +288,7 @@ class Hub:
                 self._opening.pop(name, None)
 
     async def forget_closed(self, session: LiveSession, *, deletes: bool) -> None:
-        """The session is closed: nobody has it open any more, and nobody finds it if it was deleted."""
+        """Forget a closed session; a deleted one can't be found any more."""
         await session.lookups.finish()  # a prompt that has its answer gets it, and any other is refused
         for follower in session.followers:
             follower.end()
@@ -317,7 +317,9 @@ class Hub:
         await self.ownership.release(session.lease)
 
     def resting(self, session: LiveSession) -> None:
-        """Nothing goes on in it; if nobody looks either, it is in the journal when it is needed again."""
+        """Close a session in memory that has no activity; if nobody looks either, it is in the journal when
+        it is needed again.
+        """
         self.rest_event.set()
         if self.draining and self.ownership.is_shared and not self._is_closed and session.is_movable:
             self.owner.start(hand_over(self, session))
@@ -330,7 +332,7 @@ class Hub:
             await self._forget(session)
 
     async def _release_unused(self) -> None:
-        """Agents hold memory and processes for each open session: those that nobody uses are closed there."""
+        """Close unused sessions in their agents, where each costs memory and processes."""
         while True:
             seconds = self.options.release_after
             await asyncio.sleep(min(max(seconds / 4, 0.05), RELEASE_LOOK_SECONDS))
@@ -362,7 +364,7 @@ class Hub:
         return result
 
     def pass_on(self, session: LiveSession, method: str, params: dict[str, Raw]) -> None:
-        """A notification that nobody waits for: it is dropped when its agent does not read."""
+        """Pass a notification on, or drop it if the agent does not read."""
         frame = notification(method, encode_json(without_ours(params)))[:-1]
         if session.bounds.answers.fits(len(frame)):
             session.dispatch(ev.FrameForAgent(frame=frame))
@@ -400,7 +402,9 @@ class Hub:
         return True
 
     async def _give_up_copy(self, session: LiveSession) -> None:
-        """Another program has written to the session: whoever asks for it next reads it from the journal."""
+        """Drop the copy in memory, because another program wrote to the session; the next request reads the
+        journal.
+        """
         log.error("session %s: another program has written to it; it is read again", session.id)
         self.broker.on_failed_append(session)
         for client in list(self.clients):
@@ -446,7 +450,7 @@ class Hub:
             raise ErrorAnswer(-32029, f"Too many prompts: wait {wait:.0f} s", {"retryAfter": wait})
 
     async def introduction(self, agent: str, *, start: bool) -> dict[str, Any]:
-        """What the agent says of itself; if it never has, it is started for it, or nothing is known."""
+        """The agent's own introduction; if it never has, it is started for it, or nothing is known."""
         seat = self.pool.seat(agent)
         if seat.initialize_result or not start:
             return seat.initialize_result

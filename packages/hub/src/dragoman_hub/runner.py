@@ -196,7 +196,9 @@ def _open_reload(
     live: LiveGrants,
     admission: Admission,
 ) -> Callable[[HubSettings], list[str]]:
-    """What follows the settings while the hub runs: their changes, and agents that clients install."""
+    """The parts that follow the settings while the hub runs: their changes, and agents that clients
+    install.
+    """
     current = settings
     hub.installer = installer = AgentInstaller(
         offer=lambda: hub.pool.offer(specs(current)),
@@ -242,9 +244,9 @@ async def _open_hub(hub: Hub, cluster: Cluster | None, *, push: PushNotifier | s
 
 
 def _push(settings: HubSettings, folder: Path, admission: Admission) -> PushNotifier | str:
-    """Who tells devices whose page is closed, or why nobody does."""
+    """The notifier for devices whose page is closed, or the reason why there is none."""
     if node_name(settings):
-        return "several hubs share this journal, and none of them knows the devices of the others"
+        return "several hubs share this journal, so none of them knows all devices"
     return open_push(
         folder,
         grant_of=admission.grant_of,
@@ -260,14 +262,14 @@ def install_refusal(settings: HubSettings, host: str) -> str:
     """
     names = [urlsplit(f"//{name}").hostname or "" for name in settings.hosts]
     if settings.agent_installs == "never":
-        return "the configuration of this hub lets no client add agents (agent_installs)"
+        return "the configuration of this hub does not let clients add agents (agent_installs)"
     if node_name(settings):
-        return "several hubs share this journal, and an agent is installed at each of them by hand"
+        return "several hubs share this journal: install the agent on each machine by hand"
     if not settings.known_agents:
-        return "this hub offers the agents of its configuration alone (known_agents)"
+        return "this hub offers only the agents of its configuration (known_agents)"
     if settings.agent_installs == "loopback" and not all(map(is_loopback, (host, *names))):
         return (
-            "this hub can be reached from other machines, so agents are added on its own machine alone "
+            "this hub can be reached from other machines, so you can add agents only on its own machine "
             '(agent_installs = "always" lets clients do it)'
         )
     return ""
@@ -332,7 +334,7 @@ def options_of(settings: HubSettings) -> HubOptions:
 
 
 def _own_files(settings: HubSettings) -> tuple[str, ...]:
-    """Files of ours that no agent and no command may read."""
+    """Files of the hub that no agent and no command may read."""
     trees = store_beside(_trees_journal(settings)).path
     return settings.journal_place, str(settings.tokens_path), trees
 
@@ -387,7 +389,7 @@ def _connection_limits(settings: HubSettings) -> ConnectionLimits:
 
 
 def _folder(settings: HubSettings) -> Path:
-    """What the hub needs besides the journal lies beside it."""
+    """The folder beside the journal for the hub's other files."""
     beside = settings.tokens_path.parent
     beside.mkdir(parents=True, mode=0o700, exist_ok=True)
     node = node_name(settings)
@@ -397,7 +399,7 @@ def _folder(settings: HubSettings) -> Path:
 
 
 def _spans(settings: HubSettings) -> TurnSpans | None:
-    """Who is told of turns, if somebody is: variables of OpenTelemetry may ask for it, or forbid it."""
+    """The receiver of turns, if any: variables of OpenTelemetry may ask for it, or forbid it."""
     if are_spans_off(os.environ):
         return None
     if settings.telemetry.traces:
@@ -407,7 +409,7 @@ def _spans(settings: HubSettings) -> TurnSpans | None:
     try:
         return open_spans(settings.telemetry.otlp)
     except LocalMistake as error:  # the variables are for every program; this one runs without spans too
-        log.warning("no spans are sent, although variables of OpenTelemetry ask for them: %s", error)
+        log.warning("sending no spans, although variables of OpenTelemetry ask for them: %s", error)
         return None
 
 

@@ -24,7 +24,7 @@ from dragoman_local.known.lookup import BUILT_IN
 
 
 class Kind(Struct, frozen=True):
-    """What a value is, in the word that the documentation has for it; `least` bounds numbers."""
+    """The kind of a value, with the word of the documentation for it; `least` bounds numbers."""
 
     word: str
     least: float = 0
@@ -82,9 +82,9 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
     """Folders here and there, `HERE=THERE`."""
     cwd: File = ""
     sandbox: SandboxProfile = "off"
-    """The wall around its own processes."""
+    """The sandbox around its own processes."""
     state: Texts = ()
-    """Further files and folders that it may write behind the wall, below the home folder."""
+    """Further files and folders that it may write in the sandbox, below the home folder."""
     linger: Seconds = 60.0
     idle: Seconds = 600.0
     restarts: CountOrNone = 5
@@ -113,7 +113,7 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
 
 
 class ApprovalSettings(Struct, frozen=True, kw_only=True):
-    """What becomes of questions that nobody answers, and which are not asked at all."""
+    """What happens with unanswered questions, and which questions are not asked at all."""
 
     expire: Seconds = 0.0
     on_expiry: Literal["reject", "cancel"] = "reject"
@@ -135,7 +135,7 @@ class EncryptionSettings(Struct, frozen=True, kw_only=True):
 
 
 class TelemetrySettings(Struct, frozen=True, kw_only=True):
-    """What can be seen from outside."""
+    """Data that the hub shows to the outside."""
 
     metrics: Flag = True
     otlp: Url = ""
@@ -179,7 +179,7 @@ class HubSettings(Struct, frozen=True, kw_only=True):
     agent_installs: Literal["loopback", "always", "never"] = "loopback"
     files: Literal["client", "hub"] = "client"
     sandbox: SandboxChoice = "auto"
-    """The wall around commands in terminals of the hub."""
+    """The sandbox around commands in terminals of the hub."""
     tls: TlsFiles = TlsFiles()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     limits: LimitSettings = LimitSettings()
@@ -285,7 +285,7 @@ def offered_agents(
         offers[name] = _complete(agent_settings, offers.get(name))
     if settings.default_agent not in offers:
         names = ", ".join(sorted(offers))
-        raise LocalMistake(f"default_agent: there is no agent {settings.default_agent!r}; there are {names}")
+        raise LocalMistake(f"default_agent: unknown agent {settings.default_agent!r}. Choose from {names}")
     return offers
 
 

@@ -36,7 +36,7 @@ BUILT_IN = ("review", "code", "echo")
 """Agents that are there without being configured."""
 
 MOST_BYTES = 1024 * 1024
-"""A larger file is no configuration."""
+"""A larger file is not a configuration."""
 
 Key: TypeAlias = tuple[str, ...]
 Where: TypeAlias = Callable[[tuple[str | int, ...]], str]
@@ -79,7 +79,7 @@ def parse_settings(
         match = re.search(r"\(at line (\d+)", str(error))
         line = int(match[1]) if match else max(1, text.count("\n") + 1)
         why = re.sub(r" \(at .*\)$", "", str(error)).lower()
-        raise SettingsError([SettingsFinding(f"{path}:{line}", "", f"no valid TOML: {why}")]) from None
+        raise SettingsError([SettingsFinding(f"{path}:{line}", "", f"not valid TOML: {why}")]) from None
     folder = os.path.dirname(os.path.abspath(path))
     lines: list[TomlLines] = []
 
@@ -126,15 +126,15 @@ class _SettingsReading:
                 self._value(fields[name], value, here)
 
     def judge(self, values: Mapping[Key, Any]) -> None:
-        """What is wrong between values that are good each by itself."""
+        """Mistakes between values that are valid by themselves."""
         tls = {name for name in ("certificate", "key") if values.get(("tls", name))}
         if len(tls) == 1:
-            self._add(("tls", *tls), "certificate and key belong together: the other one is missing")
+            self._add(("tls", *tls), "set both the certificate and the key")
         default = values.get(("default_agent",), "review")
         agents = {key[1] for key in values if key[0] == "agents"}
         if not values.get(("known_agents",), True) and default not in {*agents, *BUILT_IN}:
             names = ", ".join(sorted({*agents, *BUILT_IN}))
-            self._add(("default_agent",), f"there is no such agent; there are {names}")
+            self._add(("default_agent",), f"unknown agent. Choose from {names}")
 
     def _agents(self, tree: object) -> None:
         if not isinstance(tree, Mapping):
@@ -158,9 +158,12 @@ class _SettingsReading:
     def _check_wall(self, agent: Key) -> None:
         profile = self.values.get((*agent, "sandbox"), "off")
         if profile != "off" and self.values.get((*agent, "url")):
-            self._add((*agent, "sandbox"), "no wall can be around an agent that runs already")
+            self._add((*agent, "sandbox"), "an agent that is already running can't get a sandbox")
         elif profile != "off" and self.values.get((*agent, "map")):
-            self._add((*agent, "sandbox"), "a wall elsewhere is around a folder there: leave map out")
+            self._add(
+                (*agent, "sandbox"),
+                "an agent on another machine can't have both a sandbox and a map: leave map out",
+            )
         elif works_in_folders(profile) and not self.values.get((*agent, "cwd")):
             self._add((*agent, "sandbox"), "workspace needs cwd: the folder that its sessions are in")
 
@@ -256,7 +259,7 @@ class TomlLines:
         self._places = list(_places(statements(text)))
 
     def of(self, path: Sequence[str | int]) -> int:
-        """The line that says something of `path`, or else of what holds it; 1 when nothing does."""
+        """The line of `path`, or else of its parent; 1 when nothing does."""
         best, depth = 1, 0
         for place, line in self._places:
             common = _common_depth(place, tuple(path))
@@ -287,7 +290,7 @@ def _places(statements: Sequence[TomlStatement]) -> Iterator[tuple[KeyPath, int]
 
 
 def _with_numbers(path: tuple[str, ...], counts: dict[KeyPath, int]) -> KeyPath:
-    """A path in which each array of tables on the way stands with its last element."""
+    """A path in which each array of tables has its last element's number."""
     key_path: KeyPath = ()
     for depth, name in enumerate(path, 1):
         key_path = (*key_path, name)

@@ -166,7 +166,7 @@ class Storm(Struct, kw_only=True):
     stalls: list[tuple[float, float]] = []
     """When the machine let us wait, and for how many seconds: nobody can be blamed for those."""
     calm: float
-    """When the last session was asked for something new; from here on silence is no fault."""
+    """When the last session was asked for something new; from here on silence is not a fault."""
 
 
 _write = msgspec.json.Encoder().encode

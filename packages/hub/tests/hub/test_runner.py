@@ -72,7 +72,7 @@ async def test_a_hub_whose_tokens_cannot_be_read_never_listens(tmp_path: Path) -
     port = free_port()
     (tmp_path / "tokens.json").write_text("no tokens")
     (tmp_path / "tokens.json").chmod(0o600)
-    with pytest.raises(LocalMistake, match="is not a file of tokens"):
+    with pytest.raises(LocalMistake, match="not a token file"):
         async with run_hub(settings(tmp_path, port)):
             pass
     assert not await is_open(port)

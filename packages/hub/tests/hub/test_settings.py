@@ -152,5 +152,5 @@ def test_agents_come_from_the_file_from_dragoman_and_from_the_known_ones() -> No
 
 
 def test_a_default_agent_that_nobody_offers_is_said() -> None:
-    with pytest.raises(LocalMistake, match="no agent 'nobody'; there are code, echo, review"):
+    with pytest.raises(LocalMistake, match=r"unknown agent 'nobody'\. Choose from code, echo, review"):
         offered_agents(parse_settings('default_agent = "nobody"'), agents=[])

@@ -88,7 +88,7 @@ dialect = "klingon"
     [
         ("\nlimits.sessions = -1", "hub.toml:2: limits.sessions: must be a whole number"),
         ("[limits]\n\n[limits.x]\ny = 1", "hub.toml:3: limits.x: unknown key"),
-        ("[tls]\ncertificate = 'a'", "hub.toml:2: tls.certificate: certificate and key belong together"),
+        ("[tls]\ncertificate = 'a'", "hub.toml:2: tls.certificate: set both the certificate and the key"),
         ("\n[[limits]]\nsessions = 1", "hub.toml:2: limits: must be a table: [limits]"),
         ("\n[[agents]]\ncommand = ['x']", "hub.toml:2: agents: must be tables"),
         ("[agents.'a b']\nurl = 'ws://x'", 'hub.toml:1: agents."a b": a name is'),
@@ -96,11 +96,11 @@ dialect = "klingon"
         ("[agents.a]\n[agents.b]\nurl='ws://b'", "hub.toml:1: agents.a: needs either command or url"),
         (
             "[agents.a]\nurl='ws://b'\nsandbox='workspace'",
-            "hub.toml:3: agents.a.sandbox: no wall can be around",
+            "hub.toml:3: agents.a.sandbox: an agent that is already running can't get a sandbox",
         ),
         (
             "[agents.a]\ncommand=['b']\nplace='ssh:b'\nmap=['/a=/b']\nsandbox='read-only'",
-            "hub.toml:5: agents.a.sandbox: a wall elsewhere is around a folder there",
+            "hub.toml:5: agents.a.sandbox: an agent on another machine can't have both a sandbox and a map",
         ),
         (
             "[agents.a]\ncommand=['b']\nsandbox='workspace'",
@@ -111,7 +111,7 @@ dialect = "klingon"
         ("[agents.a]\nurl='ws://b'\nenv = {\"A B\" = 'c'}", "hub.toml:3: agents.a.env: must be a table"),
         ("hosts = [\n  'a', # 'b',\n  'c', 'http://d'\n]", "hub.toml:3: hosts: must be a list of hosts"),
         ("origins = ['https://a/path']", "hub.toml:1: origins: must be a list of origins"),
-        ("known_agents = false\ndefault_agent = 'x'", "hub.toml:2: default_agent: there is no such agent"),
+        ("known_agents = false\ndefault_agent = 'x'", "hub.toml:2: default_agent: unknown agent"),
         ("listen = '''a\nb'''", "hub.toml:1: listen: must be text without control"),
         ("durability = ['full']", "hub.toml:1: durability: must be one of full, normal, off"),
         ("journal = 'redis://x'", "hub.toml:1: journal: must be the path of a file"),
@@ -119,8 +119,8 @@ dialect = "klingon"
         ("approvals.expire = true", "hub.toml:1: approvals.expire: must be a number of seconds"),
         ("limits.prompt_rate = '0/min'", "hub.toml:1: limits.prompt_rate: must be a rate"),
         ("limits.message = '12 parsecs'", "hub.toml:1: limits.message: must be a size"),
-        ("x = 1\nx = 2", "hub.toml:2: no valid TOML"),
-        ("\nlisten = ", "hub.toml:2: no valid TOML"),
+        ("x = 1\nx = 2", "hub.toml:2: not valid TOML"),
+        ("\nlisten = ", "hub.toml:2: not valid TOML"),
     ],
 )
 def test_a_mistake_is_told_in_its_line(text: str, told: str) -> None:

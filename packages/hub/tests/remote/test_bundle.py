@@ -94,7 +94,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(
     order = {"folder": "f", "size": len(bundle.data), "sha256": hashlib.sha256(bundle.data).hexdigest()}
     with pytest.raises(SystemExit):
         bootstrap.prepare(order, io.BytesIO(bundle.data))
-    assert "not this user's alone" in str(said[0]["error"])
+    assert "other users can change" in str(said[0]["error"])
 
 
 def test_the_first_program_is_two_lines_that_any_shell_leaves_alone() -> None:

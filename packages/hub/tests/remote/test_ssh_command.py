@@ -314,6 +314,6 @@ def test_status_and_removal_tell_what_is_there(server: SshServer, home: Path) ->
     assert len(json.loads(dragoman("ssh", "there", "--json", env=env).stdout)["agents"]) == 1
     removed = dragoman("ssh", "there", "--remove", "--json", env=env)
     _, complaint = held.communicate(timeout=patience(SECONDS))
-    assert (held.returncode, b"taken the agent over" in complaint) == (9, True)
+    assert (held.returncode, b"taken over the agent" in complaint) == (9, True)
     assert json.loads(removed.stdout)["removed"] == str(server.cache / "dragoman/remote")
     assert not (server.cache / "dragoman/remote").exists()

@@ -139,7 +139,7 @@ def test_what_is_asked_while_nobody_looks_is_notified_once(stranger: Visitor, hu
     page.wait_for_selector("text=Notifications are on")
     page.evaluate(HIDE)
     send(page, "run it")
-    page.wait_for_selector(".asks .risk")  # what is told later of the same question is no second one
+    page.wait_for_selector(".asks .risk")  # what is told later of the same question is not a second one
     holds(page, SHOWN)
     ((title, body),) = [(shown["title"], shown["body"]) for shown in page.evaluate(NOTED)]
     assert (

@@ -269,7 +269,7 @@ def test_agents_are_shown_with_their_state_last_words_and_an_examination(
     page.wait_for_selector("[data-agent=echo] .findings >> text=The agent works.")
     assert page.locator("[data-agent=echo] .findings li").count() > 2
     page.click(".addable summary")
-    says(page, ".addable .note", "the agents of its configuration alone")
+    says(page, ".addable .note", "only the agents of its configuration")
     assert page.locator(".addable button >> text=Add").count() == 0
     page.click(".agent-missing summary")
     says(page, ".agent-missing", "install")

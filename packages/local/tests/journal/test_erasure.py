@@ -84,7 +84,7 @@ async def test_every_store_forgets_before_the_stream_does(tmp_path: Path) -> Non
         await eraser.erase([SessionNames("a", ("own",))])
         assert calls == [(("own",), FORGETTING)] * 2
         assert await journal.info("a") is None
-        await eraser.erase([SessionNames("a")])  # gone is no error
+        await eraser.erase([SessionNames("a")])  # gone is not an error
         assert await journal.info("a") is None
 
 

@@ -54,7 +54,7 @@ async def test_a_replaced_journal_is_saved_beside_the_new_file(tmp_path: Path) -
     async with open_journal(path) as journal:
         await journal.append("a", [note(word) for word in WORDS])
         os.replace(other, path)
-        await refuse(journal, match=r"What it held is in .*j\.db\.rescued-")
+        await refuse(journal, match=r"Its content is in .*j\.db\.rescued-")
     (rescued,) = tmp_path.glob("j.db.rescued-*")
     restore(rescued, path, replace=True)
     assert await stored(path) == WORDS

@@ -67,7 +67,7 @@ def test_a_key_in_a_file_that_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_a_key_in_a_keyring(ring: Remembering) -> None:
-    with pytest.raises(LocalMistake, match="`keyring set dragoman hub/main` puts one there"):
+    with pytest.raises(LocalMistake, match="create one with `keyring set dragoman hub/main`"):
         read_key("keyring:dragoman/hub/main")
     ring.set_password("dragoman", "hub/main", TEXT)
     assert read_key("keyring:dragoman/hub/main") == TEXT.encode()

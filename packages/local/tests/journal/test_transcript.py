@@ -143,7 +143,7 @@ async def test_a_recording_of_others_is_read_and_described_by_what_it_tells(tmp_
         (b"not json\n", "no JSON object"),
         (b"[1]\n", "no JSON object"),
         (b'{"ts":1,"msg":{}}\n', "`dir` is missing"),
-        (b'{"ts":1,"dir":"up","msg":{}}\n', "`dir` is none"),
+        (b'{"ts":1,"dir":"up","msg":{}}\n', "unknown `dir`"),
         (b'{"dir":"note","msg":{}}\n', "`ts` is missing"),
         (b'{"ts":"x","dir":"note","msg":{}}\n', "`ts` is not a number"),
         (b'{"ts":1,"dir":"note","base64":"?"}\n', "`base64` is none"),

@@ -62,9 +62,9 @@ def test_a_file_that_is_not_there_is_empty(tmp_path: Path) -> None:
         ('[agents.a]\ncommand = ["a"]\nenv = { "A B" = "1" }\n', 3, "not a name of a variable"),
         ('[agents.a]\ncommand = ["a"]\nallow = "A"\n', 3, "allow must be a list of names"),
         ('[agents.a]\ncommand = ["a"]\nallow = [3]\n', 3, "not a name of a variable"),
-        ("[agents.a\n", 1, "no valid TOML"),
-        ('x = "\n', 1, "no valid TOML"),
-        ("a = 1\nb = \n", 2, "no valid TOML"),
+        ("[agents.a\n", 1, "not valid TOML"),
+        ('x = "\n', 1, "not valid TOML"),
+        ("a = 1\nb = \n", 2, "not valid TOML"),
     ],
 )
 def test_a_mistake_is_told_with_file_and_line(text: str, line: int, reason: str) -> None:

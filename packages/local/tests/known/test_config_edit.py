@@ -98,7 +98,7 @@ def test_a_form_that_cannot_be_edited_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_file_with_a_mistake_is_not_touched(tmp_path: Path) -> None:
     path = written(tmp_path, "[agents.a\n")
-    with pytest.raises(LocalMistake, match=":1: no valid TOML"):
+    with pytest.raises(LocalMistake, match=":1: not valid TOML"):
         add_agents([an_agent("b")], path=path)
     assert path.read_text() == "[agents.a\n"
 

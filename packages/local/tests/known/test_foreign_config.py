@@ -69,7 +69,7 @@ def test_zed_brings_its_custom_agents() -> None:
 def test_what_zed_has_and_we_cannot_use_is_told_with_the_reason() -> None:
     skipped = dict(parse_zed(ZED, "settings.json").skipped)
     assert skipped == {
-        "from-registry": "Zed installs it by itself; install it on PATH, then it is known here",
+        "from-registry": "Zed installs this agent itself; to use it here, install it on PATH",
         "settings-only": "it only has settings of Zed, no command",
         "broken": "its command is not text",
         "bad args": "its args are not a list",

@@ -28,7 +28,7 @@ def test_a_known_failure_is_explained(words: str, meaning: str) -> None:
 def test_without_words_the_signal_or_the_status_speaks() -> None:
     assert "memory" in explain("", returncode=-9, signal="SIGKILL")[0]
     assert "not found" in explain("", returncode=127)[0]
-    assert "without a word" in explain("", returncode=0)[0]
+    assert "without sending one message" in explain("", returncode=0)[0]
 
 
 def test_nothing_is_guessed_about_the_unknown() -> None:

@@ -97,13 +97,13 @@ def test_an_address_is_where_an_agent_runs_already(tmp_path: Path) -> None:
         ("ecoh", "did you mean echo?"),
         ("min", "did you mean Mine"),
         ("cluade", "did you mean claude"),
-        ("xyzzy-17", "choose from code, echo, Mine, review, or use a command"),
+        ("xyzzy-17", "choose from code, echo, Mine, review, or give a whole command in quotes"),
         ("codex", "Codex is not installed"),
         ("goose", "install Goose CLI"),
         ("", "no agent was named"),
         ("stdio:", "our own input and output"),
         ("gopher://host", "unknown scheme"),
-        ("'open", "no command line"),
+        ("'open", "not a command line"),
     ],
 )
 def test_what_is_nothing_gets_a_word_of_help(tmp_path: Path, text: str, told: str) -> None:

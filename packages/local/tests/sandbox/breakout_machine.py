@@ -1,6 +1,6 @@
 """A machine of its own for the person of `breakout_stage`: with its own processes, network, names and memory.
 
-What an attempt does without a wall then happens to nobody else. An ordinary user has no such machine, and
+What an attempt does without a sandbox then happens to nobody else. An ordinary user has no such machine, and
 those attempts that would reach others are left out.
 """
 
@@ -34,7 +34,7 @@ SECONDS = 100
 
 
 def person(uid: int, on: str, profile: str) -> dict[str, Any]:
-    """What came of the attempts for this stage, behind the wall of this profile, as this user. `PORT` in
+    """What came of the attempts for this stage, in the sandbox of this profile, as this user. `PORT` in
     it is the port of the server that a filtered network permits.
     """
     if os.getuid():

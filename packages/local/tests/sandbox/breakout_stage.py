@@ -2,7 +2,7 @@
 
 `python breakout_stage.py FOLDER ON` is the person: it makes a home folder with secrets, a workspace with
 repositories, sockets, terminals, shared memory and servers, and says where they are. It reads the words that
-stand before a command behind the wall, runs `breakouts` behind them, then works in the repositories as people
+stand before a command in the sandbox, runs `breakouts` behind them, then works in the repositories as people
 do, and says which attempts got through.
 """
 
@@ -305,7 +305,7 @@ class Person:
         }
 
     def works_in_the_repositories(self) -> None:
-        """As a person who comes back: nothing of this is behind a wall."""
+        """As a person who comes back: nothing of this is in a sandbox."""
         if self.on != breakouts.WORKSPACE:
             return
         commit = ("commit", "-q", "--allow-empty", "-m", "x")  # it asks monitors of files, too

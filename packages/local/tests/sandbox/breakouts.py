@@ -1,4 +1,4 @@
-"""Attempts to get through the wall, each a small program of its own; started behind the wall and without it.
+"""Attempts to get out of the sandbox, each a small program of its own; started in the sandbox and without it.
 
 `python breakouts.py STAGE.json` makes every attempt that suits the stage, and writes into the workspace what
 came of each. An attempt that returns something says that it got through. What changed outside, what the
@@ -28,7 +28,7 @@ from types import SimpleNamespace
 
 WORKSPACE, NET, HOME = "workspace", "net", "home"
 TABLE: dict[str, tuple[Callable[[str], object], str, str]] = {}
-"""By its name: the attempt, for which stages it is, and why it may fail without a wall, if it may."""
+"""By its name: the attempt, for which stages it is, and why it may fail without a sandbox, if it may."""
 
 HARMLESS: set[str] = set()
 """Attempts that leave nothing in the process that makes them: one process makes all of these."""
@@ -1063,7 +1063,7 @@ def hold_more_memory_than_is_lent(v: str) -> object:
     return "locked"
 
 
-# --- descriptors that were open before the wall ---
+# --- descriptors that were open before the sandbox ---
 
 
 @attempt()
@@ -1088,7 +1088,7 @@ def an_inherited_socket(v: str) -> None:
 
 @attempt()
 def a_program_gets_what_is_open(v: str) -> object:
-    """Close-on-exec is no wall: the flag can be taken away."""
+    """Close-on-exec is no sandbox: the flag can be taken away."""
     for held in range(3, 64):
         with contextlib.suppress(OSError):
             fcntl.fcntl(held, fcntl.F_SETFD, 0)
@@ -1368,7 +1368,7 @@ def enter_all_its_namespaces_by_pidfd(v: str) -> object:
     return f"entered {call(308, call(434, number(), 0), 0x20000 | 0x8000000)}"
 
 
-@attempt(may_fail="there is no parent to enter without the wall")
+@attempt(may_fail="there is no parent to enter without the sandbox")
 def enter_the_parent_of_our_namespaces(v: str) -> object:
     for kind in ("user", "pid"):
         with contextlib.suppress(OSError):
@@ -1377,7 +1377,7 @@ def enter_the_parent_of_our_namespaces(v: str) -> object:
     raise PermissionError("no parent")
 
 
-@attempt(may_fail="the namespaces are the same without the wall")
+@attempt(may_fail="the namespaces are the same without the sandbox")
 def enter_our_own_mounts_again(v: str) -> object:
     return f"entered {call(308, os.open('/proc/self/ns/mnt', os.O_RDONLY), 0)}"
 
@@ -2197,7 +2197,8 @@ def net_by_a_question_to_the_resolver(v: str) -> object:
 
 def _asks(name: str, *texts: str, tail: bytes = b"") -> None:
     """Say something to the proxy, wait for its word, say the next thing. `{host}` is permitted, `{other}` is
-    the port of a server that is not. Without a wall the same bytes go to that server: they would arrive."""
+    the port of a server that is not. Without a sandbox the same bytes go to that server: they would
+    arrive."""
 
     def body(v: str) -> None:
         proxy = os.environ.get("HTTP_PROXY") or os.environ.get("http_proxy") or ""

@@ -1,4 +1,4 @@
-"""A scene for programs behind the wall: a workspace, a home with secrets, and a folder outside."""
+"""A scene for programs in the sandbox: a workspace, a home with secrets, and a folder outside."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ SECRETS = (".ssh/id_ed25519", ".netrc", ".aws/credentials", ".local/share/dragom
 
 
 def need_wall() -> None:
-    """Skips the test where the machine cannot hold a wall, and says why. Where it could, ours must stand."""
+    """Skips the test where the machine cannot hold a sandbox, and says why. Where it could, ours must
+    stand."""
     reason = can_hold("workspace")
     if reason is not None:
         assert not _has_what_walls_need(), reason
-        pytest.skip(f"no wall can be held here: {reason}")
+        pytest.skip(f"no sandbox can be held here: {reason}")
 
 
 @cache
@@ -72,14 +73,14 @@ class Scene:
         if uid != os.getuid():
             self.identity = {"user": uid, "group": uid, "extra_groups": []}
             self.python = python_for(uid)
-        # What the search path names is seen behind the wall, also in a temporary folder.
+        # What the search path names is seen in the sandbox, also in a temporary folder.
         places = (os.path.dirname(self.python), str(ROOT / "packages/local/src"), os.environ["PATH"])
         self.environment = {"HOME": str(self.home), "PATH": os.pathsep.join(places), "VICTIM": "yes"}
 
     def run(
         self, words: Sequence[str], *, profile: Profile = "workspace", named: bool = False, **options: Any
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run a program in the workspace, behind the wall of this profile or, if it is `off`, without one;
+        """Run a program in the workspace, in the sandbox of this profile or, if it is `off`, without one;
         `named`, where our names lead to this machine.
         """
         line = list(words) if profile == "off" else self.confined(words, self.boundary(profile))

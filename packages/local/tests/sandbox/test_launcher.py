@@ -1,4 +1,4 @@
-"""What works behind the wall, what ends with it, and a wall that cannot be built; as root and as a user."""
+"""What works in the sandbox, what ends with it, and a sandbox that cannot be built; as root and as a user."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.sandbox.stage import STRANGER, Scene, scene
 
 USERS = [0, STRANGER] if os.getuid() == 0 else [os.getuid()]
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the wall is Linux's")
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the sandbox is Linux's")
 
 
 @pytest.fixture(scope="module", params=USERS, ids=lambda uid: "root" if uid == 0 else "user")
@@ -57,7 +57,7 @@ def test_large_output_arrives_whole(ground: Scene) -> None:
 def test_a_program_that_is_not_there_says_so(ground: Scene) -> None:
     done = ground.run([str(ground.workspace / "nothing")])
     assert done.returncode == 127
-    assert b"there is no such program inside the wall" in done.stderr
+    assert b"there is no such program in the sandbox" in done.stderr
 
 
 def test_work_in_the_workspace_goes_on(ground: Scene) -> None:
@@ -192,7 +192,7 @@ def test_what_was_there_and_what_nobody_obeys_keeps_its_name(ground: Scene) -> N
     assert {".vscode", ".claude", "made"} <= {path.name for path in ground.workspace.iterdir()}
 
 
-# A wall that cannot be built.
+# A sandbox that cannot be built.
 
 
 def test_a_folder_that_was_exchanged_is_refused(ground: Scene) -> None:

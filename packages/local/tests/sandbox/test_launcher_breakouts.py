@@ -1,4 +1,4 @@
-"""Breakouts: each gets through without a wall and none behind it, but for what no kernel can hold."""
+"""Breakouts: each gets through without a sandbox and none behind it, but for what no kernel can hold."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.sandbox import breakouts
 from tests.sandbox.breakout_machine import person
 from tests.sandbox.stage import STRANGER, need_wall
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the wall is Linux's")
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the sandbox is Linux's")
 
 USERS = [0, STRANGER] if os.getuid() == 0 else [os.getuid()]
 

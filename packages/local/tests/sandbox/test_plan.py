@@ -16,7 +16,7 @@ from dragoman_local.sandbox.boundary import BASES, Boundary, Network, parse_prof
 from dragoman_local.sandbox.plan import boundary_for, showing_program
 from tests.every import every
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="the wall is Linux's")
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the sandbox is Linux's")
 
 
 @pytest.fixture

@@ -279,7 +279,7 @@ HOSTILE = {
     "a line break in the path": b"GET http://api.example:PORT/\nHost:evil HTTP/1.1\r\nHost: x\r\n\r\n",
     "version 2 in the open": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "version 0.9": b"GET http://api.example:PORT/\r\n\r\n",
-    "what is no HTTP": b"SSH-2.0-x\r\n\r\n",
+    "what is not HTTP": b"SSH-2.0-x\r\n\r\n",
     "what is SOCKS": b"\x05\x01\x00\r\n\r\n",
     "a head without an end": b"GET http://api.example:PORT/ HTTP/1.1\r\n" + b"X: y\r\n" * 20_000,
 }

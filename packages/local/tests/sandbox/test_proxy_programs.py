@@ -126,7 +126,7 @@ def test_a_port_of_this_machine_is_the_same_port_inside_and_no_other_one(stage: 
 
 
 def test_a_server_inside_is_reached_inside_and_not_from_outside(stage: Scene) -> None:
-    """What listens behind the wall is in a network of its own: the same port is free outside."""
+    """What listens in the sandbox is in a network of its own: the same port is free outside."""
     program = stage.workspace / "inside.py"
     program.write_text(
         "import socket, sys\n"

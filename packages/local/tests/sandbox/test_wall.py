@@ -1,4 +1,4 @@
-"""Whether a wall can be held, and what is said if not."""
+"""Whether a sandbox can be held, and what is said if not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dragoman_local.sandbox.boundary import Boundary, Profile
 from dragoman_local.sandbox.wall import Wall, agent_launcher, can_hold, confined, hold_or_refuse
 from tests.sandbox.stage import need_wall
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the wall is Linux's")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def test_a_layer_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(wall, "_try_out", lambda **_: "Landlock: the kernel has none, or it is off")
     monkeypatch.setattr(wall, "_content", lambda path: "")
     assert can_hold("workspace") == "Landlock: the kernel has none, or it is off"
-    with pytest.raises(LocalMistake, match="cannot be held here: Landlock: the kernel has none"):
+    with pytest.raises(LocalMistake, match="can't be used here: Landlock: the kernel has none"):
         hold_or_refuse("workspace")
 
 
@@ -139,5 +139,5 @@ def test_an_agent_without_a_wall_has_nothing_in_front() -> None:
 
 def test_an_agent_gets_no_wall_that_cannot_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wall, "_try_out", lambda **_: "Landlock: the kernel has none, or it is off")
-    with pytest.raises(LocalMistake, match="cannot be held here"):
+    with pytest.raises(LocalMistake, match="can't be used here"):
         agent_launcher("workspace", "sh", ["/project"], environ={})

@@ -103,7 +103,7 @@ def is_alive(pid: int) -> bool:
 
 
 def pid_here(pid: int, tree: Iterable[Process] | None = None) -> int:
-    """The number here of a process of a tree that knows itself by this one: behind the wall, numbers begin
+    """The number here of a process of a tree that knows itself by this one: in the sandbox, numbers begin
     anew. The tree is the latest, if none is given.
     """
     for process in owned_trees()[-1].processes() if tree is None else tree:
@@ -115,7 +115,7 @@ def pid_here(pid: int, tree: Iterable[Process] | None = None) -> int:
 
 
 async def gone(pid: int) -> None:
-    """Wait until a process that is no child of ours has ended."""
+    """Wait until a process that is not a child of ours has ended."""
     while is_alive(pid):  # noqa: ASYNC110  # nobody tells us of the end of a stranger
         await asyncio.sleep(0.005)
 

@@ -64,7 +64,7 @@ REFUSED = [
     Attack(what="an endless argument", command="echo", args=("x" * 200_000,)),
     Attack(what="endless arguments", command="echo", args=("x",) * 20_000),
     Attack(what="a folder", command="{root}"),
-    Attack(what="a file that is no program", command="{outside}/secret.txt"),
+    Attack(what="a file that is not a program", command="{outside}/secret.txt"),
     # An environment that runs something else.
     Attack(what="a preloaded library", command="true", env={"LD_PRELOAD": "{root}/evil.so"}),
     Attack(what="an audit library", command="true", env={"LD_AUDIT": "{root}/evil.so"}),

@@ -263,7 +263,7 @@ def _processes() -> Any:
     return processes().values()
 
 
-# The wall.
+# The sandbox.
 
 
 async def test_a_command_runs_behind_the_wall_and_a_guard_sees_that(tmp_path: Path) -> None:
@@ -314,7 +314,7 @@ async def test_a_machine_without_walls_says_so_and_refuses_one_that_was_chosen(
                 assert code(await agent.create("true")) == (FORBIDDEN, "no_wall")
             else:
                 assert await agent.run("echo", "ran") == "ran\n"
-    told = ["commands run without a sandbox (no wall: the kernel is too old)"]
+    told = ["commands run without a sandbox: the kernel is too old"]
     assert heard == (told if choice == "auto" else [])
 
 

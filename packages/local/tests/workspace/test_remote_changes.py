@@ -61,7 +61,7 @@ async def test_a_look_counts_from_the_last_one_on(tmp_path: Path) -> None:
     snapshot = await look_there(side.call, "s")
     assert (await snapshot.compare()).files == []
     await side.looks.forget("s")
-    with pytest.raises(LocalMistake, match="nobody has looked"):
+    with pytest.raises(LocalMistake, match="Dragoman has not looked"):
         await snapshot.compare()
 
 

@@ -424,7 +424,7 @@ async def test_what_was_not_seen_before_the_turn_began_is_unknown_and_nobodys_ch
         "kept/after": "added",
         "kept/same": "removed",
     }
-    assert any("agents/edited" in note and "nobody knows" in note for note in changes.notes)
+    assert any("agents/edited" in note and "earlier content is unknown" in note for note in changes.notes)
 
 
 async def test_a_file_that_the_agent_removed_while_git_looked_is_not_taken_for_new(tmp_path: Path) -> None:
@@ -444,7 +444,7 @@ async def test_a_file_that_the_agent_removed_while_git_looked_is_not_taken_for_n
             (root / "users").write_text("agent\n")
             changes = await before.compare()
     assert list(changes.files) == []
-    assert any("tracked" in note and "nobody knows" in note for note in changes.notes)
+    assert any("tracked" in note and "earlier content is unknown" in note for note in changes.notes)
 
 
 async def test_a_file_of_the_kernel_that_has_nothing_to_read_is_compared_by_date(

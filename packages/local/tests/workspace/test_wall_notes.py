@@ -1,4 +1,4 @@
-"""Behind a wall, a command that failed is told which of its words names what the wall keeps from it."""
+"""In a sandbox, a command that failed is told which of its words names what the sandbox keeps from it."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ def noted(places: Path, *words: str, line: str | None = None) -> str:
     return wall_note(command, boundary).replace(str(places), "")
 
 
-# Where nothing is refused: temporary folders of tests are the command's own `/tmp` behind a wall.
+# Where nothing is refused: temporary folders of tests are the command's own `/tmp` in a sandbox.
 @pytest.fixture(autouse=True)
 def nothing_is_temporary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman_local.workspace.wall_notes._OWN", ("/dev", "/proc"))
 
 
 def test_a_path_among_the_words_is_named_with_what_would_allow_it(places: Path) -> None:
-    other = "[dragoman: /other/x cannot be written behind the wall (workspace); your user can allow it with "
+    other = "[dragoman: /other/x cannot be written in the sandbox (workspace); your user can allow it with "
     assert noted(places, "touch", f"{places}/other/x") == f"{other}--add-dir /other or --sandbox off]"
     assert noted(places, "cp", "a", "../other/x") == f"{other}--add-dir /other or --sandbox off]"
     assert noted(places, "", line=f"make && echo x >{places}/other/x").startswith(other)
     assert noted(places, "sh", "-c", f"make; touch {places}/other/x").startswith(other)
     assert noted(places, "tool", f"--into={places}/other").startswith("[dragoman: /other cannot ")
     assert noted(places, "cp", "a", ".git/hooks/pre-commit") == (
-        "[dragoman: /here/.git/hooks/pre-commit cannot be written behind the wall (workspace); "
+        "[dragoman: /here/.git/hooks/pre-commit cannot be written in the sandbox (workspace); "
         "your user can allow it with --sandbox off]"
     )
     assert noted(places, "cat", f"{places}/home/.ssh/key").startswith("[dragoman: /home/.ssh/key is hidden ")
@@ -77,7 +77,7 @@ async def test_the_output_of_a_command_that_failed_ends_with_it_and_no_other_doe
     async with running(tmp_path, Workspace(terminals=TerminalSettings(sandbox="workspace"))) as agent:
         text = await agent.run("touch", "/etc/dragoman-note")
         assert text.endswith(
-            "\n[dragoman: /etc/dragoman-note cannot be written behind the wall (workspace); "
+            "\n[dragoman: /etc/dragoman-note cannot be written in the sandbox (workspace); "
             "your user can allow it with --add-dir /etc or --sandbox off]\n"
         )
         assert await agent.run("sh", "-c", "touch /etc/dragoman-note 2>/dev/null; echo fine") == "fine\n"

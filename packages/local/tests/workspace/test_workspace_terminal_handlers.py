@@ -48,7 +48,7 @@ async def test_a_refusal_says_why(
         (tmp_path / "script").chmod(0o755)
         if "cwd" in params:
             params = {"cwd": params["cwd"].replace("{root}", str(tmp_path))}
-        assert await agent.run("echo", "the wall stands") == "the wall stands\n"
+        assert await agent.run("echo", "the sandbox stands") == "the sandbox stands\n"
         before = descriptors()
         answer = await agent.create(command.replace("{root}", str(tmp_path)), **params)
         assert code(answer) == expected

@@ -35,13 +35,13 @@ class BaseFiles:
         self._copies.cleanup()
 
     async def rules(self, names: tuple[str, ...] = ()) -> tuple[ReviewRule, ...]:
-        """The rules that the project brings, and those of files and folders that somebody named."""
+        """The rules of the project, and those of named files and folders."""
         root = (await self._locate(self._folder / RULES)).parents[1]
         named_rules = [rule for name in names for rule in await self._named_rules(name)]
         return (*project_rules(root), *named_rules)
 
     async def baseline(self, name: str | None = None) -> Baseline | None:
-        """The baseline that somebody named, or that the project brings."""
+        """The named baseline, or that of the project."""
         path = await self._locate(self._folder / (name or BASELINE))
         if name is not None and self._is_missing(name, path):
             return None

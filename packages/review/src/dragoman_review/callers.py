@@ -21,7 +21,7 @@ CALLER = RuleText(
     id="python/broken-caller",
     severity=Severity.HIGH,
     title="Call does not fit the changed signature of a function",
-    why="A change has given a function other parameters, and this call still passes what it took before: it "
+    why="A change gave a function other parameters, but this call still passes what it took before: it "
     "raises a TypeError. Found in reviews of changes, in whichever file the call is.",
     languages=("python",),
 )
@@ -140,7 +140,7 @@ def broken_calls(
 def _called_names(
     tree: ast.Module, module: tuple[str, ...], is_package: bool, functions: Sequence[ChangedFunction]
 ) -> Mapping[str, ChangedFunction]:
-    """What the functions are called in a module: `price`, `shop.price`."""
+    """Names of the functions in a module: `price`, `shop.price`."""
     names: dict[str, ChangedFunction] = {}
     package = module if is_package else module[:-1]
     nodes = list(ast.walk(tree))

@@ -39,7 +39,7 @@ def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[RuleText, ...]:
 
 
 def rule_examples() -> dict[str, RuleExample]:
-    """One example for each rule of ours, by its name; the first where a rule has several."""
+    """One example for each rule of Dragoman, by its name; the first where a rule has several."""
     tables = tomllib.loads((_DATA / "examples.toml").read_text("utf-8"))["example"]
     examples = {example.rule: example for example in convert(tables, list[RuleExample])}
     for rule in all_rules(()):

@@ -59,7 +59,7 @@ async def review(
 
 
 def _judges() -> ModuleType:
-    """What judges texts; see there why it is loaded late."""
+    """The reviewers of texts; see there why it is loaded late."""
     from dragoman_review import judges
 
     return judges
@@ -95,7 +95,7 @@ class _Review:
         self._is_missing_said = False
 
     async def run(self, sources: Sources) -> None:
-        """Review everything, and tell the reader when it is over."""
+        """Review everything, and mark the end for the reader."""
         try:
             async with asyncio.TaskGroup() as group:
                 texts, pythons, scripts = _lane(), _lane(), _lane()
@@ -132,11 +132,11 @@ class _Review:
         await scripts.put(None)
 
     def _say_what_is_missing(self, job: _ReviewJob) -> None:
-        """A language that nobody could look into is no language without bugs."""
+        """Add notes about languages without a checker: they may still have bugs."""
         if self._is_missing_said or job.language not in _judges().GRAMMARS or _judges().is_available():
             return
         self._is_missing_said = True
-        why = "ast-grep is not installed, so only patterns were looked for: pip install dragoman-review"
+        why = "ast-grep is not installed, so only patterns were searched: pip install dragoman-review"
         self._note(ReviewNote(None, why))
 
     def _job(self, source: ReviewSource) -> _ReviewJob | None:
@@ -146,7 +146,7 @@ class _Review:
         if "\0" in source.text:
             self._note(ReviewNote(source.path, "not reviewed: it is binary"))
             return None
-        # A lone surrogate stands for a byte that was no text. It has no place in JSON, nor in any rule.
+        # A lone surrogate stands for a byte that was not text. It has no place in JSON, nor in any rule.
         if not source.text.isascii():
             source = source._replace(text=_SURROGATES.sub("\ufffd", source.text))
         language = language_of(source.path, source.text)
@@ -170,7 +170,7 @@ class _Review:
                 await inspector.aclose()
 
     async def _lint_pythons(self, lane: _Lane, texts: _Lane) -> None:
-        """Give ruff what is waiting, all at once, and hand each text on to our own rules."""
+        """Give ruff all waiting texts at once, and pass each text on to our own rules."""
         async for jobs in _batches(lane):
             await self._ask_ruff(jobs)
             for job in jobs:
@@ -178,7 +178,7 @@ class _Review:
         await texts.put(None)
 
     async def _ask_ruff(self, jobs: list[_ReviewJob]) -> None:
-        """Where ruff fails, our own rules about Python step in."""
+        """Run ruff; if it fails, Dragoman's own Python rules replace it."""
         if not jobs or self._ruff is None:
             return
         sources = [job.source for job in jobs]
@@ -239,7 +239,7 @@ def _lane() -> _Lane:
 
 
 async def _batches(lane: _Lane) -> AsyncIterator[list[_ReviewJob]]:
-    """What is waiting, all at once, until the lane ends."""
+    """All waiting texts at once, until the lane ends."""
     is_over = False
     while not is_over:
         jobs = [await lane.get()]

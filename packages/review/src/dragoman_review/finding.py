@@ -111,7 +111,7 @@ class RuleText(Struct, frozen=True, kw_only=True):
         tool: str = "dragoman",
         is_secret: bool = False,
     ) -> Finding:
-        """A finding in the words of the rule, where there are none of its own."""
+        """A finding with the texts of the rule, unless it has its own."""
         title, why = title or self.title, why or self.why
         return Finding(
             rule=self.id,

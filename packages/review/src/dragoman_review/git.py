@@ -81,7 +81,7 @@ async def find_top(folder: Path) -> Path | None:
 async def changes(
     folder: Path, *, against: str | None = None, is_staged: bool = False, paths: Sequence[str] = ()
 ) -> GitChanges:
-    """What changed since the last commit, or since the history of `against` was left.
+    """Changes since the last commit, or since the branch left `against`.
 
     With `is_staged` only what is in the index; otherwise the files on the disk, untracked ones included.
     `paths` are relative to the folder. Raises `GitRefused`.
@@ -189,7 +189,7 @@ def _old_lines(before: str, after: str, first: int, last: int) -> dict[int, int]
         if kind == "equal":
             lines = range(max(first, begin + 1), min(last, end) + 1)
             old_numbers.update({line: line + start - begin for line in lines})
-    count = len(old) - (not old[-1])  # what follows the last line end is no line
+    count = len(old) - (not old[-1])  # what follows the last line end is not a line
     return {line: was for line, was in old_numbers.items() if was <= count}
 
 
@@ -302,7 +302,7 @@ def _must(result: ProgramResult) -> bytes:
 async def _isolate(folder: Path) -> foreign_git.Isolation:
     places = foreign_git.read_places(_must(await _ask(folder, *foreign_git.LOCATE)), folder)
     if places is None:
-        raise ToolFailed("git", "the path of the repository holds a line break")
+        raise ToolFailed("git", "the path of the repository contains a line break")
     settings = await _ask(folder, *foreign_git.READ_SETTINGS)  # ends with 1 if none of them is set
     # What is text is told by its content: attributes that call it binary would hide a change.
     return foreign_git.Isolation(

@@ -71,7 +71,7 @@ def _concerns(rule: ReviewRule, path: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _is_any(patterns: tuple[str, ...], path: str) -> bool:
-    """Whether a path fits one of some patterns: `*` also stands for `/`, and a leading `**/` for nothing."""
+    """Whether a path matches one of the patterns: `*` also matches `/`, and a leading `**/` nothing."""
     path = path.replace("\\", "/")
     return any(
         fnmatch.fnmatchcase(path, pattern)

@@ -48,7 +48,7 @@ class Inspector:
     async def inspect(
         self, path: str, text: str, *, has_ruff: bool, longest: int = LONGEST_LINE
     ) -> WorkerAnswer:
-        """What is found in one text. Raises `ToolFailed`, and is good for the next text all the same."""
+        """The findings in one text. Raises `ToolFailed`, and is good for the next text all the same."""
         name = as_text(path)  # the worker needs it for its suffix, and JSON holds nothing else
         ask = msgspec.json.encode(WorkerRequest(path=name, text=text, has_ruff=has_ruff, longest=longest))
         try:

@@ -88,7 +88,7 @@ class LexicalSpans:
 
     @functools.cached_property
     def spans(self) -> list[LexicalSpan]:
-        """Found when they are first asked for: rules that hold anywhere need none."""
+        """The spans, computed at the first use: rules for whole texts need none."""
         return spans(self._text, self._language)
 
     @functools.cached_property
@@ -96,7 +96,7 @@ class LexicalSpans:
         return [span.start for span in self.spans]
 
     def kind_at(self, offset: int) -> Kind:
-        """What the character at an offset belongs to; code if to nothing that is known."""
+        """The kind of the character at an offset; code if to nothing that is known."""
         at = bisect_right(self._starts, offset) - 1
         return self.spans[at].kind if at >= 0 and offset < self.spans[at].end else "code"
 

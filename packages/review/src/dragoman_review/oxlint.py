@@ -33,7 +33,7 @@ _UNWANTED = ("no-unused-vars", "no-debugger")
 # Ours by shape, with the same names; without ast-grep they are asked for here.
 _TWINS = ("no-eval", "use-isnan")
 
-_WHY = "Code of this shape is rarely what was meant."
+_WHY = "Code like this is rarely what you meant."
 _MILD = frozenset(
     {
         *("no-useless-escape", "require-module-specifiers", "no-useless-catch", "no-empty-file"),
@@ -122,7 +122,7 @@ def _with_fixes(
         begin, end = lines.offset(place.line, 1), lines.offset(place.end_line + 1, 1)
         edit = next((edit for edit in edits[finding.path] if edit.start < end and begin < edit.end), None)
         # Not safe by our measure: the tool mends a condition that was never true, and the program changes.
-        fix = Fix(title="As oxlint would write it", edits=(edit,), safe=False) if edit else None
+        fix = Fix(title="Apply the fix of oxlint", edits=(edit,), safe=False) if edit else None
         yield replace(finding, fix=fix)
 
 

@@ -22,7 +22,7 @@ class PlainRules:
         self._when_run = {rule.id: rule.when_run for rule in self._rules if rule.when_run is not None}
 
     def findings(self, source: ReviewSource, *, longest: int) -> Iterator[Finding]:
-        """What they find in a text; lines count up to `longest` characters."""
+        """The findings in a text; lines count up to `longest` characters."""
         return text_findings(source.path, TextLines(source.text), self._rules, longest=longest)
 
     def severity_when_run(self, rule: str, severity: Severity) -> Severity:

@@ -1,4 +1,4 @@
-"""Parses Python with the standard library: tells whether a text is valid Python. Pure; the text is never
+"""Parses Python with the standard library, to check whether a text is valid Python. Pure; the text is never
 run.
 """
 
@@ -14,8 +14,8 @@ from dragoman_review.text_edits import TextLines
 SYNTAX = RuleText(
     id="python/invalid-syntax",
     severity=Severity.HIGH,
-    title="Syntax error: this is no Python",
-    why="The file cannot be imported or run at all, and no other rule could look into it.",
+    title="Syntax error: this is not Python",
+    why="Python cannot import or run the file, and no other rule could check it.",
     languages=("python",),
 )
 
@@ -48,4 +48,4 @@ def syntax_findings(path: str, lines: TextLines) -> Iterator[Finding]:
     tree = parse(lines)
     if isinstance(tree, tuple):
         at, why = tree
-        yield SYNTAX.finding(lines.place(path, at, at), title=f"This is no Python: {why}")
+        yield SYNTAX.finding(lines.place(path, at, at), title=f"This is not Python: {why}")

@@ -39,7 +39,7 @@ MOST = 12
 """Risks that are told of; nobody reads more, and the worst come first."""
 
 _MILDEST = Severity.MEDIUM
-"""Of findings in texts. A style that somebody may dislike is no reason to refuse a change."""
+"""Of findings in texts. A style that somebody may dislike is not a reason to refuse a change."""
 
 _CONTINUED = re.compile(r"\\\r?\n")
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
@@ -189,31 +189,31 @@ def path_risks(proposal: Proposal) -> Iterator[Risk]:
     """The risks that paths show without reading the disk."""
     for path in proposal.paths:
         if proposal.folders and not any(_is_inside(path, folder) for folder in proposal.folders):
-            text = "The file lies outside of the session's folders"
+            text = "The file is outside of the session's folders"
             yield Risk(rule="path/outside", severity=Severity.MEDIUM, text=text, path=path)
         if _OBEYED.search(path.replace("\\", "/")):
-            text = "Programs obey this file, later and without asking"
+            text = "Programs read this file later, and obey it without asking"
             yield Risk(rule="path/obeyed", severity=Severity.HIGH, text=text, path=path)
         if _HIDDEN.search(path):
-            text = "The name of the file has characters in it that cannot be seen"
+            text = "The file's name has invisible characters"
             yield Risk(rule="path/hidden-character", severity=Severity.HIGH, text=text, path=path)
 
 
 def join_risks(risks: Iterable[Risk], notes: Iterable[str] = ()) -> RiskJudgement:
-    """The worst first, each rule once for each file, and no more than somebody reads."""
+    """The worst first, each rule once for each file, and only as many as people read."""
     first: dict[tuple[str, str], Risk] = {}
     for risk in risks:
         first.setdefault((risk.rule, risk.path), risk)
     worst_first = sorted(first.values(), key=lambda risk: risk.severity.rank)
     words = list(notes)
     if len(worst_first) > MOST:
-        words.append(f"{len(worst_first) - MOST} more were found.")
+        words.append(f"{len(worst_first) - MOST} more risks were found.")
     return RiskJudgement(risks=tuple(worst_first[:MOST]), note=" ".join(words))
 
 
 def judgement_failed(why: str) -> RiskJudgement:
     """The result when nothing could be judged, which a reader must see."""
-    return RiskJudgement(risks=None, note=f"Nothing was judged: {why}.")
+    return RiskJudgement(risks=None, note=f"Not checked for risks: {why}.")
 
 
 def new_lines(before: str | None, after: str) -> frozenset[int] | None:

@@ -31,5 +31,5 @@ def project_rules(root: Path) -> tuple[ReviewRule, ...]:
 
 
 def chosen_rules(root: Path, names: Iterable[str]) -> tuple[ReviewRule, ...]:
-    """The rules that a project brings, and those of files and folders that somebody named."""
+    """The rules of a project, and those of named files and folders."""
     return (*project_rules(root), *(rule for name in names for rule in load_rules(Path(name))))

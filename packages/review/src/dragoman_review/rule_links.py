@@ -54,7 +54,7 @@ def rule_link(finding: Finding, page: str) -> str | None:
 
 @functools.cache
 def _own_rule_ids() -> frozenset[str]:
-    """Loaded late: where nothing is found, nobody asks."""
+    """The ids of Dragoman's rules, loaded only if there are findings."""
     from dragoman_review.catalogue import catalogue
 
     return frozenset(entry.id for entry in catalogue())

@@ -129,7 +129,7 @@ def parse_rules(text: str, where: str, *, is_ours: bool = False) -> tuple[Review
     try:
         file = convert(tomllib.loads(text), _RuleFile)
     except tomllib.TOMLDecodeError as error:
-        raise BadRule(where, f"is no TOML: {error}") from None
+        raise BadRule(where, f"is not TOML: {error}") from None
     except msgspec.ValidationError as error:
         raise BadRule(where, f"{error}; rules are tables [[rule]]") from None
     return tuple(
@@ -156,13 +156,13 @@ def _read_rule(table: dict[str, Any], where: str, *, is_ours: bool) -> ReviewRul
 
 def _objections(rule: ReviewRule) -> Iterator[str]:
     if not _ID.fullmatch(rule.id):
-        yield "an id is made of small letters, digits and - . / _, such as team/no-print"
+        yield "an id has lower-case letters, digits and - . / _, such as team/no-print"
     if not rule.title or not rule.why:
         yield "title and why must not be empty"
     if (rule.pattern is None) == (rule.match is None):
         yield "a rule has either a pattern (a regular expression) or a match (of ast-grep)"
     if unknown := sorted(set(rule.languages) - LANGUAGES):
-        yield f"unknown language {', '.join(unknown)}; known are {', '.join(sorted(LANGUAGES))}"
+        yield f"unknown language {', '.join(unknown)}. Choose from {', '.join(sorted(LANGUAGES))}"
     yield from _text_objections(rule) if rule.pattern is not None else _match_objections(rule)
 
 
@@ -182,7 +182,7 @@ def _text_objections(rule: ReviewRule) -> Iterator[str]:
             return
         if field == "pattern":
             if pattern.match(""):
-                yield "the pattern matches nothing at all, and would be found everywhere"
+                yield "the pattern matches the empty text, so it would match everywhere"
             if rule.entropy and "secret" not in pattern.groupindex:
                 yield "entropy needs a group (?P<secret>…) in the pattern"
             yield from _fix_objections(rule, pattern)
@@ -194,12 +194,12 @@ def _fix_objections(rule: ReviewRule, pattern: re.Pattern[str]) -> Iterator[str]
         if (name and name not in pattern.groupindex and not name.isdigit()) or (
             (number or name or "").isdigit() and int(number or name) > pattern.groups
         ):
-            yield f"the fix names the group {match[0]}, which the pattern has not"
+            yield f"the fix names the group {match[0]}, which the pattern does not have"
 
 
 def _match_objections(rule: ReviewRule) -> Iterator[str]:
     if not rule.languages:
-        yield "a match needs languages: a shape means nothing without a grammar"
+        yield "a match needs languages"
     fields = ("where", "unless", "unless_in_text", "needs", "ignore_case", "entropy", "beyond_ascii")
     for field in fields:
         if getattr(rule, field) not in (None, False, 0, "anywhere"):
@@ -210,13 +210,13 @@ def _refuse_twins(rules: Sequence[ReviewRule], where: str) -> None:
     ids: set[str] = set()
     for rule in rules:
         if rule.id in ids:
-            raise BadRule(where, f"there are two rules {rule.id}")
+            raise BadRule(where, f"two rules have the id {rule.id}")
         ids.add(rule.id)
 
 
 def secret_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
-    """The rules that find secrets: all of ours, which stand in one file, and those of others. A rule of the
-    same id does not take the place of ours here: nobody can make a secret readable.
+    """The rules that find secrets: those of Dragoman in one file, and those of projects. A rule of the same
+    id does not take the place of ours here: nobody can make a secret readable.
     """
     ours = _read_own(_DATA / "rules-secrets.toml")
     return (*ours, *(rule for rule in more if rule.entropy > 0 and rule not in ours))

@@ -69,7 +69,7 @@ class SourceText(NamedTuple):
 
 
 def is_worth_it(path: str, *, is_trusted: bool = True) -> bool:
-    """Whether a file that nobody named is reviewed. Code of a change that is not trusted is, whatever it is
+    """Whether to review a file that was not named. Code of a change that is not trusted is, whatever it is
     called: a name that says that a program wrote it would hide it.
     """
     name = path.replace("\\", "/").rpartition("/")[2].lower()
@@ -89,7 +89,7 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 def read_text(path: Path, *, largest: int = LARGEST, is_trusted: bool = True) -> SourceText | ReviewNote:
-    """The text of a file, or why there is none."""
+    """The text of a file, or the reason why it has none."""
     try:
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size

@@ -78,7 +78,7 @@ def _may_match(rule: ReviewRule, text: str, lower_text: str) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _words_of(pattern: str) -> tuple[str, ...]:
-    """The words that stand in a pattern as they must stand in the text."""
+    """Words of a pattern that a matching text must contain."""
     return tuple(dict.fromkeys(_NAME.findall(_VARIABLE.sub(" ", pattern))))
 
 
@@ -113,7 +113,7 @@ def refusal(rule: ReviewRule) -> str | None:
         return None
     for language in rule.languages:
         if language not in GRAMMARS:
-            return f"there is no grammar for {language}; there are {', '.join(sorted(GRAMMARS))}"
+            return f"no grammar for {language!r}. Choose from {', '.join(sorted(GRAMMARS))}"
         try:
             _matches(_parse("", language), rule)
         except StructureFailed as error:
@@ -150,12 +150,12 @@ def _panics_caught() -> Iterator[None]:
         yield
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # noqa: BLE001 - a panic is no Exception; it must cost one text, not all
+    except BaseException as error:  # noqa: BLE001 - a panic is not an Exception; it must cost one text, not all
         raise StructureFailed(_first_lines(error)) from None
 
 
 def _first_lines(error: BaseException) -> str:
-    """What the library says, without the trace of its own stack."""
+    """The library's message, without its stack trace."""
     text = str(error).partition("Stack backtrace")[0]
     return " ".join(text.split()) or type(error).__name__
 

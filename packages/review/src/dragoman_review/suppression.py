@@ -31,19 +31,19 @@ NAMELESS = RuleText(
     id="review/nameless-suppression",
     severity=Severity.LOW,
     title="Suppression comment without a rule",
-    why="It silences nothing. Write dragoman: ignore[rule] and why.",
+    why="It has no effect. Write: dragoman: ignore[rule] reason",
 )
 WITHOUT_REASON = RuleText(
     id="review/suppression-without-reason",
     severity=Severity.INFO,
     title="Suppression comment without a reason",
-    why="The next reader cannot tell whether it still has to be there. Say why after the bracket.",
+    why="Readers can't tell whether it is still needed. Add the reason after the bracket.",
 )
 UNTRUSTED = RuleText(
     id="review/new-suppression",
     severity=Severity.MEDIUM,
     title="Suppression comment in the change under review",
-    why="It silences nothing here: a change must not silence its own review. It counts when the base has it.",
+    why="No effect here: a change must not silence its own review. It takes effect once the base has it.",
 )
 COMPLAINTS = (NAMELESS, WITHOUT_REASON, UNTRUSTED)
 

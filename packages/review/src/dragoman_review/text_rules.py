@@ -46,7 +46,7 @@ def text_findings(
 
 
 class SearchedText:
-    """Where the keywords of rules stand in a text. Rules share keywords, so each is looked for once."""
+    """The places of rules' keywords in a text. Rules share keywords, so each is looked for once."""
 
     def __init__(self, lines: TextLines) -> None:
         self._lines = lines

@@ -45,14 +45,14 @@ CHECKS: dict[RuleText, _Find] = {
         id="text/mixed-line-ends",
         severity=Severity.LOW,
         title="Mixed line endings (CRLF and LF)",
-        why="Some lines end as on Windows and some as on Unix: diffs show changes that nobody made, and "
+        why="Some lines end as on Windows and some as on Unix: diffs show false changes, and "
         "scripts fail on a carriage return that cannot be seen.",
     ): _mixed_ends,
     RuleText(
         id="text/bare-carriage-return",
         severity=Severity.MEDIUM,
         title="Bare carriage return within a line",
-        why="What follows it overwrites the line when it is shown in a terminal, so that a reader sees other "
+        why="In a terminal, the text after it overwrites the line, so people see another "
         "text than the machine does.",
     ): _bare_returns,
 }

@@ -44,7 +44,7 @@ async def test_what_takes_too_long_is_said_to_be_unjudged() -> None:
     try:
         judged = await assessor.judge(Proposal(texts=(ReviewSource("a.py", PYTHON * 5_000),)))
         assert judged.risks is None
-        assert judged.note.startswith("Nothing was judged: the rules ")
+        assert judged.note.startswith("Not checked for risks: the rules ")
     finally:
         await assessor.aclose()
 
@@ -52,5 +52,5 @@ async def test_what_takes_too_long_is_said_to_be_unjudged() -> None:
 async def test_what_is_too_large_is_said_to_be_unjudged() -> None:
     assessor = Assessor()
     judged = await assessor.judge(Proposal(commands=("x" * (LARGEST + 1),)))
-    assert (judged.risks, judged.note) == (None, "Nothing was judged: it is too large.")
+    assert (judged.risks, judged.note) == (None, "Not checked for risks: it is too large.")
     await assessor.aclose()

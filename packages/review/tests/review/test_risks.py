@@ -138,11 +138,11 @@ def test_no_more_is_told_than_somebody_reads() -> None:
     assert judged is not None
     assert judged.risks is not None
     assert len(judged.risks) == MOST
-    assert judged.note == "5 more were found."
+    assert judged.note == "5 more risks were found."
 
 
 def test_not_judged_differs_from_nothing_found() -> None:
     assert join_risks([]).risks == ()
     assert judgement_failed("it is too large") == RiskJudgement(
-        risks=None, note="Nothing was judged: it is too large."
+        risks=None, note="Not checked for risks: it is too large."
     )

@@ -18,7 +18,7 @@ async def test_a_finding_has_our_words_and_ruffs_code() -> None:
     (unused,) = await found("import os\n")
     assert (unused.rule, unused.severity, unused.tool) == ("python/unused-import", Severity.INFO, "ruff")
     assert "F401" in unused.title
-    assert unused.why.startswith("A name that nobody uses")
+    assert unused.why.startswith("An unused name")
 
 
 async def test_a_fix_is_exactly_what_ruff_would_do() -> None:

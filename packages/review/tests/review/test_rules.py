@@ -31,22 +31,22 @@ def test_a_rule_is_read() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[[rule", "is no TOML"),
+        ("[[rule", "is not TOML"),
         ("[[rules]]\nid = 'x'\n", "unknown field `rules`"),
         ("rule = 3", "rules are tables"),
         ("[[rule]]\nid = 'a'\n", "missing required field `title`"),
         (GOOD.replace('"low"', '"bad"'), "Invalid enum value 'bad'"),
-        (GOOD.replace("team/no-print", "Team No"), "an id is made of"),
+        (GOOD.replace("team/no-print", "Team No"), "an id has lower-case letters"),
         (GOOD.replace('"A print"', '""'), "must not be empty"),
-        (GOOD.replace('"python"', '"cobol"'), "unknown language cobol; known are bash"),
+        (GOOD.replace('"python"', '"cobol"'), "unknown language cobol. Choose from bash"),
         (GOOD.replace("print\\(", "print("), "pattern is not a regular expression"),
-        (GOOD.replace("print\\(", "x*"), "matches nothing at all"),
+        (GOOD.replace("print\\(", "x*"), "matches the empty text"),
         (with_line("unless = '['"), "unless is not a regular expression"),
         (with_line("needs = '['"), "needs is not a regular expression"),
         (with_line("match = 'print($X)'"), "either a pattern"),
         (GOOD.replace("pattern", "patern"), "unknown field `patern`"),
-        (with_line("fix = '\\g<no>'"), "which the pattern has not"),
-        (with_line("fix = '\\2'"), "which the pattern has not"),
+        (with_line("fix = '\\g<no>'"), "which the pattern does not have"),
+        (with_line("fix = '\\2'"), "which the pattern does not have"),
         (with_line("entropy = 3.0"), "a group (?P<secret>"),
         (with_line("constraints = { X = { kind = 'string' } }"), "constraints belong to match"),
         (GOOD.replace("pattern", "match") + "where = 'code'\n", "where belongs to pattern"),
@@ -78,7 +78,7 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
 def test_two_rules_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(GOOD)
     (tmp_path / "b.toml").write_text(GOOD)
-    with pytest.raises(BadRule, match="two rules team/no-print"):
+    with pytest.raises(BadRule, match="two rules have the id team/no-print"):
         read_rules(tmp_path)
 
 
@@ -110,7 +110,7 @@ def test_a_shape_that_ast_grep_does_not_know_is_refused_before_the_review(
 def test_a_shape_in_a_language_without_grammar_is_refused(tmp_path: Path) -> None:
     text = GOOD.replace("pattern = 'print\\('", "match = 'x'").replace('"python"', '"sql"')
     (tmp_path / "a.toml").write_text(text)
-    with pytest.raises(BadRule, match="there is no grammar for sql"):
+    with pytest.raises(BadRule, match="no grammar for 'sql'"):
         load_rules(tmp_path)
 
 

@@ -134,7 +134,7 @@ class PeerDied(LinkClosed):
         self.signal = signal
         self.stderr = stderr
         self.stray = stray
-        """Lines that it wrote where the protocol belongs, and that are no JSON."""
+        """Lines that it wrote where the protocol belongs, and that are not JSON."""
         stray_note = f"; it printed text that is not ACP:\n{stray.rstrip()}" if stray.strip() else ""
         tail = f"; its last output was:\n{stderr.rstrip()}" if stderr.strip() else ""
         super().__init__(f"{what} ended with {self.how}{stray_note}{tail}")
@@ -199,7 +199,7 @@ class HandshakeTimeout(DeadlineExceeded):
         stray_note = f" (it printed text that is not ACP:\n{stray.rstrip()}\n)" if stray.strip() else ""
         super().__init__(f"{what}{stray_note}", seconds)
         self.stray = stray
-        """Lines that the agent wrote where the protocol belongs, and that are no JSON."""
+        """Lines that the agent wrote where the protocol belongs, and that are not JSON."""
 
 
 class FirstByteTimeout(DeadlineExceeded):

@@ -160,7 +160,7 @@ def test_quirks_of_known_programs_are_found() -> None:
 def test_lines_that_are_no_messages_are_counted() -> None:
     explanation = explain([("agent", b"Starting up..."), ("agent", b"[]"), (None, b"{}")])
     assert [(one.what, one.count) for one in explanation.deviations] == [
-        ("a line that is no JSON-RPC message", 2),
+        ("a line that is not a JSON-RPC message", 2),
     ]
     assert explanation.frames == 3
 

@@ -73,7 +73,7 @@ def wrong_values(case: Case) -> list[Any]:
 
 
 def is_new_text(case: Case, bad: Any) -> bool:
-    """An unknown string for an enumeration is no error for us: it survives as it is."""
+    """An unknown string for an enumeration is not an error for us: it survives as it is."""
     target = Maker(definitions(case.version), "").resolved(case.field)
     options = [*target.get("oneOf", ()), *target.get("anyOf", ())]
     resolved = [Maker(definitions(case.version), "").resolved(option) for option in options]

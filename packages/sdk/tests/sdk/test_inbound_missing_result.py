@@ -60,7 +60,7 @@ async def test_a_call_that_needs_a_result_fails_at_once_and_says_why(agent: list
             session = await handle.new_session(cwd="/tmp")
             await session.prompt("Hello")
 
-    with pytest.raises(BadAnswer, match=f"{method} holds neither a result nor an error"):
+    with pytest.raises(BadAnswer, match=f"{method} has neither a result nor an error"):
         await asyncio.wait_for(talk(), patience(15))
 
 
@@ -71,7 +71,7 @@ def test_a_blocking_call_that_needs_a_result_fails_at_once(agent: list[str], met
             session = handle.new_session(cwd="/tmp")
             list(session.prompt("Hello"))
 
-    with pytest.raises(BadAnswer, match=f"{method} holds neither a result nor an error"):
+    with pytest.raises(BadAnswer, match=f"{method} has neither a result nor an error"):
         talk()
 
 

@@ -40,7 +40,7 @@ def test_a_story_that_does_not_ends_with_one_and_the_line(
 @pytest.mark.parametrize(
     ("text", "command", "why"),
     [
-        ("client\n  dance", ECHO, "line 2: 'dance' is no verb"),
+        ("client\n  dance", ECHO, "line 2: 'dance' is not a verb"),
         (None, ECHO, "No such file"),
         ("client", ["no-such-agent"], "cannot start 'no-such-agent'"),
     ],

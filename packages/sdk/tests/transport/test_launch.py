@@ -50,7 +50,7 @@ def test_a_file_that_is_not_executable(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_program(tmp_path: Path) -> None:
-    assert "it is no program; a script needs a first line" in refused(script(tmp_path / "agent", "x"))
+    assert "it is not a program; a script needs a first line" in refused(script(tmp_path / "agent", "x"))
 
 
 def test_a_working_directory_that_is_none(tmp_path: Path) -> None:

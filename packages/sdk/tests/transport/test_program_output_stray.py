@@ -1,4 +1,4 @@
-"""Text that is no frame is kept, bounded, to explain the end of a peer; a broken frame is no such text."""
+"""Text that is not a frame is kept, bounded, to explain the end of a peer; a broken frame is no such text."""
 
 from dragoman.core import Connection, ErrorReply
 from dragoman.transport.program_output import LONGEST_LINE, MOST_LINES, StrayOutput

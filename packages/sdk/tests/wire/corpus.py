@@ -1,4 +1,4 @@
-"""Texts that look like JSON and are not, and JSON that is no message. Each has a name for the test's report.
+"""Texts that look like JSON and are not, and JSON that is not a message. Each has a name for a report.
 
 Everything in `NOT_JSON` must be answered with a parse error, everything in `NO_MESSAGE` with an invalid
 request; none holds a newline, so each is one frame.

@@ -192,5 +192,5 @@ def current(session: AgentSession) -> str:
 def switch(session: AgentSession, mode_id: str) -> None:
     mode_ids = [mode.id for mode in AVAILABLE]
     if mode_id not in mode_ids:
-        raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: no such mode; known are {', '.join(mode_ids)}")
+        raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: no such mode. Choose from {', '.join(mode_ids)}")
     session.data["mode"] = mode_id

@@ -56,7 +56,7 @@ class ErrorStatus:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        # That nobody reads any more is no failure.
+        # That nobody reads any more is not a failure.
         if isinstance(error, self._kinds) and not isinstance(error, CommandFailed | BrokenPipeError):
             what = f"{self._before}{explain_error(error, act=self._act)}"
             raise CommandFailed(what, self._next_step, status=self._status) from error

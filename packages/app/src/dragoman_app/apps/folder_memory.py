@@ -164,7 +164,7 @@ class FolderMemory:
 
 
 def read_text(path: Path) -> list[str]:
-    """The lines of a file; none of what is no text."""
+    """The lines of a file; none of what is not text."""
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -93,9 +93,9 @@ def _variables(
 ) -> Iterator[str]:
     for name in names:
         if name in agent_variables:
-            yield f"{name} is set, and the agent has it; is its value right?"
+            yield f"{name} is set and passed to the agent. Check its value"
         elif ours.get(name):
-            yield f"--env {name}    it is set here, but not handed on"
+            yield f"--env {name}    set here, but not passed to the agent"
         else:
-            how = "" if name in allow else f", and hand it on with --env {name}"
+            how = "" if name in allow else f", and pass it with --env {name}"
             yield f"export {name}=…{how}"

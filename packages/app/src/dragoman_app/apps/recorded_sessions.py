@@ -37,7 +37,7 @@ async def find_session(journal: Journal, name: str) -> StreamInfo:
     if infos:
         some = ", ".join(info.stream for info in infos[:5])
         raise SessionMistake(
-            sanitize_line(f"{name!r} matches {len(infos)} sessions: {some}. Type more of the id")
+            sanitize_line(f"{name!r} matches {len(infos)} sessions: {some}. Give more of the id")
         )
     raise SessionMistake(sanitize_line(f"no session {name!r}. Try: dragoman sessions list"))
 

@@ -52,7 +52,7 @@ class ChosenAgent(Struct, frozen=True):
     note: str | None = None
     dialect: str = "auto"
     sandbox: Profile = "off"
-    """The wall around its own processes."""
+    """The sandbox around its own processes."""
     launcher: tuple[str, ...] = ()
     """What holds it, in front of its command."""
 
@@ -62,7 +62,7 @@ class ChosenAgent(Struct, frozen=True):
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What is started: the agent's command, behind its wall if it has one."""
+        """What is started: the agent's command, in its sandbox if it has one."""
         return (*self.launcher, *self.agent.command)
 
     def dial(self) -> Transport:
@@ -144,8 +144,8 @@ def with_environment(access: AgentAccess, variables: Sequence[str]) -> tuple[Kno
 
 
 def confine(target: ChosenAgent, choice: SandboxChoice, folders: Sequence[str]) -> ChosenAgent:
-    """The agent behind the wall that a person chose; an agent has none that nobody chose. Reads folders.
-    Raises `UsageMistake` where the wall cannot be held: whoever chose one must not get less.
+    """The agent in the sandbox that a person chose; an agent has none that nobody chose. Reads folders.
+    Raises `UsageMistake` where the sandbox cannot be held: whoever chose one must not get less.
     """
     agent = target.agent
     if choice == "auto" or (choice == "off" and not agent.place):

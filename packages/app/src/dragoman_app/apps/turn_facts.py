@@ -304,7 +304,7 @@ class FactsReader:
         if own and direction != "note":
             try:
                 value = decode_json(frame, dict[str, Any])
-            except msgspec.MsgspecError:  # what is no frame says nothing
+            except msgspec.MsgspecError:  # what is not a frame says nothing
                 return
             for turn in own:
                 self._known[turn.id].model = model

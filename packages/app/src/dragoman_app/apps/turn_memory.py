@@ -92,7 +92,7 @@ class TurnMemory:
             await asyncio.to_thread(self.store.close)
 
 
-NOT_REMEMBERED = "who changed what in this turn will not be known"
+NOT_REMEMBERED = "Dragoman will not know who changed which lines in this turn"
 
 
 async def _begin(turn: int, look: asyncio.Future[Looked]) -> None:

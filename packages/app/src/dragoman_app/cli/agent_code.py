@@ -12,7 +12,7 @@ from dragoman_app.apps.console import MISTAKEN, ErrorStatus
 
 def run(args: argparse.Namespace) -> int:
     names = ("model", "base_url", "api", "key_file", "system", "sessions")
-    next_step = "mend it; `dragoman help coder` names all settings"
+    next_step = "fix the file; `dragoman help coder` names all settings"
     with ErrorStatus(BadConfig, status=MISTAKEN, next_step=next_step):
         config = load_config({name: getattr(args, name) for name in names}, file=args.config)
     serve(code_agent(config))

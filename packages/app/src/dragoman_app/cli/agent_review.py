@@ -59,5 +59,5 @@ def _model(args: argparse.Namespace) -> CoderConfig | None:
     try:
         return load_config({name: getattr(args, name) for name in names}, file=os.devnull)
     except BadConfig as error:
-        say(f"dragoman agent review: no model is asked: {error}", file=sys.stderr)
+        say(f"dragoman agent review: reviewing without a model: {error}", file=sys.stderr)
         return None

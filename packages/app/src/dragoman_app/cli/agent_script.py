@@ -11,7 +11,7 @@ from dragoman_app.apps.console import MISTAKEN, ErrorStatus
 
 
 def run(args: argparse.Namespace) -> int:
-    mend, give = "mend that line; see `dragoman help testing`", "give the path of a script"
+    mend, give = "fix that line; see `dragoman help testing`", "give the path of a script"
     with (
         ErrorStatus(ScriptError, status=MISTAKEN, before=f"{args.file}, ", next_step=mend),
         ErrorStatus(

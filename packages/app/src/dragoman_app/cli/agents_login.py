@@ -45,7 +45,7 @@ def run_logout(args: argparse.Namespace) -> int:
     with ErrorStatus(DragomanError, status=NOT_DONE, before=f"{target.agent.name} was not logged out: "):
         is_logged_out = asyncio.run(_log_out(target))
     if not is_logged_out:
-        raise CommandFailed(f"{target.agent.name} has no logout; see its documentation")
+        raise CommandFailed(f"{target.agent.name} can't log out over the protocol; see its documentation")
     say(f"Logged out of {sanitize(target.agent.name)}.")
     return 0
 
@@ -112,7 +112,7 @@ def _hint(methods: Sequence[LoginMethod], target: ChosenAgent, agent_name: str) 
 async def _in_terminal(target: ChosenAgent, agent_name: str, method: LoginMethod) -> int:
     assert method.terminal is not None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise CommandFailed(f"{method.name} needs a terminal, and there is none here")
+        raise CommandFailed(f"{method.name} needs a terminal: run this command in a terminal")
     process = await asyncio.create_subprocess_exec(
         *target.agent.command,
         *(method.terminal.args or ()),

@@ -64,7 +64,7 @@ def run_show(args: argparse.Namespace) -> int:
     if agent.dialect != "auto":
         rows.append(("speaks", agent.dialect))
     if version := _tried_version(agent):
-        rows.append(("sandbox", f"version {version} works behind a wall: `dragoman run --sandbox workspace`"))
+        rows.append(("sandbox", f"version {version} works in a sandbox: `dragoman run --sandbox workspace`"))
     rows += [("sets", name) for name in agent.env]
     rows += [("may see", f"{name} ({_presence(name)})") for name in agent.allow]
     _print_table([row for row in rows if row[1]])
@@ -120,7 +120,7 @@ def _program(agent: KnownAgent) -> str | None:
 
 
 def _tried_version(agent: KnownAgent) -> str:
-    """The version that was tried behind a wall and worked; empty if none did, or if it is elsewhere."""
+    """The version that was tried in a sandbox and worked; empty if none did, or if it is elsewhere."""
     entry = well_known_for(agent.name, agent.command, agent.source)
     return "" if entry is None or agent.place or agent.address else entry.tried
 

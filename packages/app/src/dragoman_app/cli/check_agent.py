@@ -56,7 +56,7 @@ def _examine(
             return []
         if not args.quiet:
             scene_names = ", ".join(sorted(scenes))
-            say(f"failed scenes are played again to be sure: {scene_names}", file=sys.stderr, flush=True)
+            say(f"repeating failed scenes to be sure: {scene_names}", file=sys.stderr, flush=True)
         return interruption.run(lambda stop: examine_again(settings, scenes, stop=stop))
 
     return wishes.finish(
@@ -104,7 +104,7 @@ def _advise_dialect(recordings: Sequence[Recording]) -> None:
     agent = explain(("client" if f.direction == "to_agent" else "agent", f.raw) for f in frames).agent
     if agent.sure and agent.dialect != "v1":
         say(
-            f"dragoman check agent: {sanitize_line(agent.text)}. It is judged as an agent of v1; "
+            f"dragoman check agent: {sanitize_line(agent.text)}. It is tested as an agent of v1; "
             f"--dialect {agent.dialect} examines it through the interpreter",
             file=sys.stderr,
         )

@@ -100,11 +100,11 @@ def _note(folder: Path, profile: str, run: ClientRun) -> None:
 def _complaints(args: argparse.Namespace, folder: Path, profile: str, run: ClientRun) -> list[str]:
     complaints = []
     if run.status is None:
-        complaints.append(f"with the part {profile!r} the client did not end within {args.deadline:g} s")
+        complaints.append(f"{profile}: the client did not end within {args.deadline:g} s")
     if not _paths(folder, profile):
         last = (run.complaints or run.output).strip().splitlines()[-1:]
         why = f"; its last output: {last[0]}" if last else ""
-        complaints.append(f"with the part {profile!r} the client did not start the stand-in{why}")
+        complaints.append(f"{profile}: the client did not start the stand-in{why}")
     return complaints
 
 
@@ -119,7 +119,7 @@ def _run_by_hand(args: argparse.Namespace, wishes: Wishes) -> int:
     say(f"  {shlex.join(words)}", file=sys.stderr)
     server = {"command": words[0], "args": words[1:], "env": {}}
     say(f"  {msgspec.json.encode(server).decode()}", file=sys.stderr)
-    say(f"Recordings: {folder}. Ctrl-C judges what there is.", file=sys.stderr)
+    say(f"Recordings: {folder}. Ctrl-C stops and shows the report.", file=sys.stderr)
     with Interruption() as interruption:
         interruption.run(partial(run_until_stopped, work=_wait(folder)))
         return _finish(args, wishes, _paths(folder), [], interruption)

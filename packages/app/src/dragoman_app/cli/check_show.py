@@ -41,7 +41,7 @@ _SOURCES = {
     "silent": "nothing says it",
     "security": "our reading, for safety",
 }
-_WORTH = {"fail": "a failure", "warn": "a warning", "record": "recorded, and held against nobody"}
+_WORTH = {"fail": "a failure", "warn": "a warning", "record": "recorded only; no failure"}
 
 
 def run_list(args: argparse.Namespace) -> int:
@@ -61,7 +61,7 @@ def run_list(args: argparse.Namespace) -> int:
         if is_judged and not args.unjudged:
             say(f"{heading} judged      {requirement.requirement}")
         elif not is_judged:
-            missing = "it is judged on the other side only" if requirement.id in rules else "no rule yet"
+            missing = "only the other side is judged" if requirement.id in rules else "no rule yet"
             say(f"{heading} not judged  {requirement.requirement}")
             say(f"{'':32}  why: {why.get(requirement.id, missing)}")
     say(f"{judged_count} of {total} requirements are judged")
@@ -107,7 +107,7 @@ def _explain_one(requirement: Requirement) -> None:
         say(f"  judged   {name.replace('_', ' ')} ({', '.join(rule.side for rule in same)})")
         say(f"  change   {same[0].fix}")
     if not rules:
-        say(f"  judged   by no rule: {reasons().get(requirement.id, 'there is none yet')}")
+        say(f"  not judged: {reasons().get(requirement.id, 'no rule for it yet')}")
 
 
 def _pages(source: str) -> str:

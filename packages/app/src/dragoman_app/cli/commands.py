@@ -1485,7 +1485,7 @@ examples:
         examples="""\
 examples:
   eval "$(dragoman completions bash)"       in ~/.bashrc
-  eval "$(dragoman completions zsh)"        in ~/.zshrc, behind compinit
+  eval "$(dragoman completions zsh)"        in ~/.zshrc, after compinit
   dragoman completions fish | source        in ~/.config/fish/config.fish
 
 Tab then completes commands, options, and the names of your agents and sessions.

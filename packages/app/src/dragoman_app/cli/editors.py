@@ -82,7 +82,7 @@ def _is_wanted(args: argparse.Namespace) -> bool:
     if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         say("Nothing was written. Add --yes, or run this in a terminal to be asked.", file=sys.stderr)
         return False
-    return input("Write this? [y/N] ").strip().lower() in ("y", "yes")
+    return input("Write these changes? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _write(path: Path, before: str, after: str) -> str:
@@ -113,7 +113,7 @@ def _report(
     if not is_changed:
         say(f"{file.path}: nothing to change")
     if is_written:
-        say(f"{file.path}: written" + (f"; what was there is kept as {kept}" if kept else ""))
+        say(f"{file.path}: written" + (f"; the old file is kept as {kept}" if kept else ""))
     if hint and (is_written or not is_changed):
         say(hint)
 
@@ -192,7 +192,7 @@ def _emacs() -> EditorFile:
     home = home_folder(os.environ)
     folder = home / ".emacs.d" if (home / ".emacs.d").is_dir() else user_folder("config").parent / "emacs"
     path = folder / "dragoman-agents.el"
-    hint = f"Add to your init.el, behind agent-shell:\n  (load {json.dumps(str(path.with_suffix('')))})"
+    hint = f"Add to your init.el, after agent-shell:\n  (load {json.dumps(str(path.with_suffix('')))})"
     return EditorFile(path, lambda text, agents: elisp_file(agents), lambda text: "", hint)
 
 

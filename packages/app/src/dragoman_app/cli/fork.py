@@ -120,7 +120,7 @@ def _place(store: TreeStore, turn: Turn, folder: str) -> tuple[str, int]:
     roots = [root for root in store.roots() if turn in store.turns(root)]
     root = folder if folder in roots else roots[0]
     if not os.path.isdir(root):
-        raise CommandFailed(f"{root} is not there any more", "put it back, or choose another session")
+        raise CommandFailed(f"{root} no longer exists", "restore the folder, or choose another session")
     assert turn.last is not None
     return root, turn.last
 
@@ -178,7 +178,7 @@ async def copy_conversation(journal: Journal, turn: Turn, stream: str, folder: s
     async with open_journal(Path(turn.journal)) as source:
         info = await source.info(turn.stream)
         if info is None:
-            return ["all that was said: the session is not recorded any more"]
+            return ["the conversation: the session is no longer recorded"]
         infos = [info]
         if info.session and info.session != info.stream:
             infos += [
@@ -267,16 +267,16 @@ def _show(report: ForkReport) -> None:
         )
     )
     for path in report.left[:SHOWN]:
-        say(sanitize_line(f"left out, because its content is not kept: {path}"), file=sys.stderr)
+        say(sanitize_line(f"left out, because Dragoman has no copy of it: {path}"), file=sys.stderr)
     if len(report.left) > SHOWN:
         say(f"left out likewise: {len(report.left) - SHOWN} more files", file=sys.stderr)
     if not report.done:
         return
     for loss in report.lost:
         say(f"not handed over: {sanitize_line(loss)}", file=sys.stderr)
-    how = {"forked": "the agent forked it", "brief": "a brief of it comes with your next prompt"}
-    say(f"The conversation goes along: {how[report.conversation]}.")
-    say(sanitize_line(f"Go on with: {report.next}"))
+    how = {"forked": "the agent forked it", "brief": "your next prompt brings a brief of it"}
+    say(f"Conversation: {how[report.conversation]}.")
+    say(sanitize_line(f"Next: {report.next}"))
 
 
 def _go_on(report: ForkReport, args: argparse.Namespace) -> int:

@@ -145,7 +145,7 @@ def _say(args: argparse.Namespace, run: RunningHub) -> None:
     if args.json or args.log_format == "json":  # both streams may be read as one log
         say(json.dumps({"page": page, "acp": ws, "token": run.token}), flush=True)
         return
-    say(f"The page:     {page}\nFor clients:  {ws}", flush=True)
+    say(f"The page:     {page}\nFor programs: {ws}", flush=True)
     if run.token:
         say(f"The token (shown only once): {run.token}", file=sys.stderr, flush=True)
     else:

@@ -110,7 +110,7 @@ WantedBy=default.target
 def systemd_word(word: str) -> str:
     """A word as units quote it: `%` and `$` mean something there."""
     if any(ord(character) < 32 for character in word):
-        raise LocalMistake("a path with control characters cannot stand in a unit")
+        raise LocalMistake("a unit can't name a path with control characters")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{escaped}"' if escaped != word or " " in word or "'" in word else word
 

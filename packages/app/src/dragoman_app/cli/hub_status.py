@@ -118,7 +118,7 @@ SESSIONS: tuple[Column, ...] = (
     ("ASKS", -4), ("WAITS", -6), ("HERE", -4), ("TITLE", 22),
 )  # fmt: skip
 NODES: tuple[Column, ...] = (("NODE", 20), ("STATE", 9), ("TURNS", -5), ("SESSIONS", -8), ("LABELS", 34))
-CONNECTIONS: tuple[Column, ...] = (("TOKEN", 30), ("TRANSPORT", 12), ("SESSIONS", -8), ("BEHIND", -10))
+CONNECTIONS: tuple[Column, ...] = (("TOKEN", 30), ("TRANSPORT", 12), ("SESSIONS", -8), ("UNSENT", -10))
 
 
 def show(status: StatusFields) -> str:
@@ -155,10 +155,10 @@ def _heading(status: StatusFields, now: float) -> str:
     first = [f"dragoman hub {_text(status.get('version'))}", _text(status.get("health"))]
     first += [f"process {_text(status.get('pid'))}", f"up {up}" if up else "", _text(status.get("url"))]
     second = [f"memory {_size(hub.get('rss'))}", f"cpu {_time(hub.get('cpu'))}"]
-    second += [f"{_text(hub.get('descriptors'))} descriptors"]
+    second += [f"{_text(hub.get('descriptors'))} open files"]
     third = [
         f"journal {_size(journal.get('size'))}",
-        f"{_number(journal.get('entries')):,.0f} entries appended",
+        f"{_number(journal.get('entries')):,.0f} entries written",
     ]
     third += [f"p50 {_milli(journal.get('appendP50'))}", f"p99 {_milli(journal.get('appendP99'))}"]
     lines = [first, *([second] if hub.get("rss") is not None else []), *([third] if journal else [])]

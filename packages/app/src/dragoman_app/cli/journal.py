@@ -77,5 +77,5 @@ def _tell(args: argparse.Namespace, copies: list[CopiedStream], error: JournalEr
             f"{written_entries} entries were written"
         )
         return
-    again = f"\n{len(copies)} streams were copied before; another run goes on behind them" if copies else ""
+    again = f"\n{len(copies)} streams were copied before; another run continues after them" if copies else ""
     say(f"dragoman journal copy: {error}{again}", file=sys.stderr)

@@ -77,7 +77,7 @@ def _inner(document: dict[str, Any], table: str, path: str) -> dict[str, Any]:
 
 def _check_edit(text: str, target: dict[str, Any], path: str) -> str:
     if _document(text, path) != target:
-        raise LocalMistake(f"{path}: it has a form that cannot be edited safely; please edit it by hand")
+        raise LocalMistake(f"{path}: Dragoman can't edit this form safely. Edit the file by hand")
     return text
 
 

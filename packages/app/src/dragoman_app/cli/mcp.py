@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
         load("dragoman.transport.stdio:claim_stdio")()
         names = [name for name, field in HTTP_OPTIONS if getattr(args, field)]
         if names:
-            return _refuse(f"{', '.join(names)} can be given with --http alone\nTry: add --http")
+            return _refuse(f"{', '.join(names)} works only with --http\nTry: add --http")
         return int(load("dragoman_app.apps.mcp.command:serve_stdio")(args))
     return int(load("dragoman_app.cli.mcp_http:serve_http")(args))
 

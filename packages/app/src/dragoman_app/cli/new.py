@@ -59,8 +59,8 @@ def project_files(kind: str, name: str) -> dict[str, str]:
     is_taken = module in sys.stdlib_module_names or module in TAKEN
     if not NAME.fullmatch(name) or keyword.iskeyword(module) or is_taken:
         raise LocalMistake(
-            f"{name!r} cannot be the name of a project and of a Python module: use lower case letters, "
-            "digits and single hyphens, and no name of the standard library or of what the project needs"
+            f"{name!r} can't name a project and a Python module: use lower case letters, "
+            "digits and single hyphens, but not the name of a module of Python or of the project"
         )
     words = {
         "NAME": name,

@@ -105,7 +105,7 @@ class Parser(argparse.ArgumentParser):
         self.error(f"unknown option {option}{near}")
 
     def _refuse_option_before(self, word: str) -> None:
-        """A word that is no command here may be the value of an option that does not exist."""
+        """A word that is not a command here may be the value of an option that does not exist."""
         words = self._words
         option = words[words.index(word) - 1] if word in words[1:] else ""
         if option.startswith("--") and not any(

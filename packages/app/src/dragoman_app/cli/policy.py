@@ -59,7 +59,7 @@ def run_explain(args: argparse.Namespace) -> int:
                 f"  rule: {sanitize_line(part_decision.rule)}"
             )
         for step in steps:
-            why = sanitize_line(step.objection or "speaks about it")
+            why = sanitize_line(step.objection or "this rule matches")
             say(f"  {sanitize_line(step.rule)}: {step.decision}: {why}")
     return 0
 

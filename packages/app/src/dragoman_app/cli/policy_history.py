@@ -48,7 +48,7 @@ SHOWN: Final = 20
 
 _SOURCES: Final[dict[Source, str]] = {
     "request": "asked for",
-    "lent": "lent files and terminals",
+    "lent": "files and terminals that Dragoman provides",
     "announced": "announced only",
 }
 
@@ -83,7 +83,7 @@ def run_suggest(args: argparse.Namespace) -> int:
 
 
 def run_learn(args: argparse.Namespace) -> int:
-    """What one session needed: a profile of the wall, and rules for each of its questions."""
+    """What one session needed: a profile of the sandbox, and rules for each of its questions."""
     file = args.policy or policy_paths().policy
     with ErrorStatus(LocalMistake, status=1, next_step=MEND):
         trial = PolicyTrial(partial(load_suggested, args))
@@ -133,11 +133,11 @@ def _propose(
 
 
 def _print_needs(needs: SessionNeeds) -> None:
-    say(f"# A wall that was enough: the profile {_profile_for(needs)}")
+    say(f"# A sandbox that was enough: the profile {_profile_for(needs)}")
     if needs.writes:
         say(sanitize_line(f"# Changed in its folders: {', '.join(needs.writes)}"))
     if needs.outside:
-        say(sanitize_line(f"# Changed outside, which the wall refuses: {', '.join(needs.outside)}"))
+        say(sanitize_line(f"# Changed outside, which the sandbox refuses: {', '.join(needs.outside)}"))
     if needs.hosts:
         say(sanitize_line(f"# Hosts that it named: {', '.join(needs.hosts)}"))
     if needs.has_commands:

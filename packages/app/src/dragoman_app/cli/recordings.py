@@ -24,7 +24,7 @@ from dragoman_local.journal.transcript import header, line, read_transcript
 
 
 def read_entries(path: str | os.PathLike[str]) -> list[Entry]:
-    """All entries of a file. Raises `OSError`, and `BadTranscript` for a file that is no recording."""
+    """All entries of a file. Raises `OSError`, and `BadTranscript` for a file that is not a recording."""
     lines = Path(path).read_bytes().splitlines(keepends=True)
     if _is_plain(lines):
         return list(_plain_entries(lines))

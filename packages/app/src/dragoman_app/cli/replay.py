@@ -46,7 +46,7 @@ def _serve(entries: list[Entry], match: Match, speed: float) -> None:
         await first_of(agent.over.wait(), leaving.end_event.wait())
         await agent.aclose()
         for method in sorted(set(agent.unknown)):
-            say(f"dragoman replay: the recording holds no such request: {method}", file=sys.stderr)
+            say(f"dragoman replay: the recording has no such request: {method}", file=sys.stderr)
 
     with ShutdownSignals() as leaving:
         asyncio.run(serve(leaving))

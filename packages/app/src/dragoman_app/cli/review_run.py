@@ -123,7 +123,7 @@ class _Run:
         findings.sort(key=by_severity)
         if options.write_baseline:
             Baseline.of(findings).write(Path(options.write_baseline))
-            told = f"{len(findings)} findings are known from now on: {options.write_baseline}\n"
+            told = f"{len(findings)} findings are now known: {options.write_baseline}\n"
             return ReviewAnswer(0, "", sanitize(told))
         return ReviewAnswer(self._status(findings), self._shown(findings), self._shown_notes())
 
@@ -287,7 +287,7 @@ async def _mend_file(
     try:
         write_fixed(sources.paths[path], was, text)
     except (StaleFile, OSError) as error:
-        note(ReviewNote(path, f"not mended: {error}", is_failure=True))
+        note(ReviewNote(path, f"not fixed: {error}", is_failure=True))
         return findings
     sources.texts[path] = was._replace(text=text, data=was.encode(text))
     say(f"{path}: {applied_count} mended", file=sys.stderr)
@@ -331,14 +331,14 @@ async def try_rules(rules: tuple[ReviewRule, ...]) -> int:
     examples = failures = 0
     for rule in rules:
         if not rule.hits or not rule.misses:
-            say(f"{rule.id}: has no {'hits' if not rule.hits else 'misses'} to be tried on")
+            say(f"{rule.id}: has no {'hits' if not rule.hits else 'misses'} to try")
         for text, is_hit in _examples(rule):
             examples += 1
             why = await _complaint(rule, text, is_hit=is_hit)
             if why is not None:
                 failures += 1
                 say(f"{rule.id}: {why}: {text[:_SHOWN]!r}")
-    say(f"{examples} examples of {len(rules)} rules, {failures} do not hold", file=sys.stderr)
+    say(f"{examples} examples of {len(rules)} rules, {failures} failed", file=sys.stderr)
     return 1 if failures else 0
 
 

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
             "the turn to go back to is missing", "use --to TURN, or --undo for the last rewind"
         )
     if args.conversation and args.undo:
-        raise UsageMistake("--undo is for files alone", "leave --conversation out")
+        raise UsageMistake("--undo works only for files", "leave --conversation out")
     if args.to is not None and args.to < 1:
         raise UsageMistake("turns are counted from 1", "`--to 1` is the state before the first turn")
     folder = os.path.realpath(args.folder or ".")
@@ -130,9 +130,9 @@ def _refuse(store: TreeStore, plans: Sequence[RewindPlan]) -> None:
         for path in paths[:SHOWN]:
             say(sanitize_line(f"  {path}"), file=sys.stderr)
         raise CommandFailed(
-            f"{len(paths)} of these files were changed since by a person, or nobody knows by whom; "
+            f"{len(paths)} of these files were changed since, by a person or an unknown program; "
             "nothing was put back",
-            "use --force to put them back too; `dragoman rewind --undo` takes that back",
+            "use --force to put them back too; to undo that: dragoman rewind --undo",
         )
 
 
@@ -149,11 +149,11 @@ def _show(report: RewindReport, *, is_undo: bool) -> None:
         say(sanitize_line(f"All files are as they were before turn {report.turn} of {report.session}."))
         say("`dragoman sessions` lists other sessions, for `dragoman rewind SESSION --to TURN`.")
     for path in report.left:
-        say(sanitize_line(f"left as it is, because its content is not kept: {path}"), file=sys.stderr)
+        say(sanitize_line(f"not changed, because Dragoman has no copy of it: {path}"), file=sys.stderr)
     for failure in report.failures:
         say(sanitize_line(f"not put back: {failure.path}: {failure.why}"), file=sys.stderr)
     if report.conversation is not None:
         words = ["--session", report.conversation, "--continue-with", "AGENT"]
-        say(f'Go on from there: dragoman run {" ".join(words)} "…"')
+        say(f'Continue from there: dragoman run {" ".join(words)} "…"')
     if report.done and not is_undo:
-        say("`dragoman rewind --undo` takes this back.")
+        say("To undo this: dragoman rewind --undo")

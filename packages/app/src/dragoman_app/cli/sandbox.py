@@ -76,7 +76,7 @@ for name, is_refused, probe in probes:
                     "holds": bool(why) is is_refused})
 print(json.dumps(results))
 """
-"""Runs behind the wall, with the standard library alone."""
+"""Runs in the sandbox, with the standard library alone."""
 
 
 class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +95,7 @@ def run_show(args: argparse.Namespace) -> int:
         if args.json:
             say_json({"boundary": {"profile": "off"}, "reason": "", "command": args.command})
         else:
-            say("profile    off: no wall")
+            say("profile    off: no sandbox")
         return 0
     wall = Wall(profile, folders=_folders(args))
     try:

@@ -108,7 +108,7 @@ def _live_lines(path: Path) -> Iterator[str]:
         try:
             entries = list(read_transcript([text]))
         except BadTranscript:
-            continue  # the header, or something that is no entry
+            continue  # the header, or something that is not an entry
         for entry in entries:
             yield from live.tell(entry)
             past_entries.append(entry)

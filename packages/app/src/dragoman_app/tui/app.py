@@ -302,7 +302,9 @@ async def fetch_items(host: PaletteHost) -> list[PaletteItem]:
         items.append(PaletteItem(f"New session with {agent.name}", detail, partial(host.go_on, request)))
         if chat is not None:
             hand_over = partial(chat.slash_commands.hand_over, agent.name)
-            items.append(PaletteItem(f"Hand over to {agent.name}", "it is told of what was said", hand_over))
+            items.append(
+                PaletteItem(f"Hand over to {agent.name}", "the agent gets a brief of this session", hand_over)
+            )
     for row in await host.backend.sessions(""):
         if row.request is not None:
             detail = f"session · {row.agent} · {row.when}"

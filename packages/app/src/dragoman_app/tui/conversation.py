@@ -139,7 +139,7 @@ class ChatConversation:
         try:
             review = await chat.review()
         except (DragomanError, OSError) as error:
-            self.transcript.note(f"What has changed on disk cannot be told: {error}", "warning")
+            self.transcript.note(f"Can't tell what changed on disk: {error}", "warning")
             return
         if review is None or not review.files:
             return
@@ -195,7 +195,7 @@ class ChatConversation:
             outcome = await chat.steer(blocks)
         except DragomanError as error:
             if not isinstance(error, LocalMistake):  # a turn that has just ended is no news
-                self.transcript.note(f"Not said into the turn: {error}", "warning")
+                self.transcript.note(f"Not sent into the turn: {error}", "warning")
             self._shown_text = text
             return False
         self.transcript.note(f"{OUTCOME_TEXTS[outcome].capitalize()}.")

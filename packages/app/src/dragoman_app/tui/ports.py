@@ -346,7 +346,7 @@ class ChatSession(Protocol):
 
     @property
     def sandbox(self) -> str:
-        """The wall around the agent, as far as it is ours; `off` if there is none."""
+        """The sandbox around the agent, as far as it is ours; `off` if there is none."""
 
     @property
     def modes(self) -> v1.SessionModeState | None: ...

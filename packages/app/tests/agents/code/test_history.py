@@ -103,7 +103,7 @@ async def test_a_client_without_the_capability_is_told_of_a_compaction_in_words(
         _, updates = await coder.prompt("Still there?")
     assert not [update for update in updates if isinstance(update, CompactionUpdate)]
     words = "The conversation is summarised, to make room in the model's context."
-    assert text_of(updates).splitlines() == [words, "The model goes on with the summary alone.", "Yes."]
+    assert text_of(updates).splitlines() == [words, "The model continues with the summary only.", "Yes."]
 
 
 async def test_a_context_that_overflows_is_compacted_and_asked_again(tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ async def test_an_answer_that_broke_off_is_told_and_asked_for_again(
     async with coder(api, [turn("The answer is for", end), turn("42.")], tmp_path) as spoken:
         assert await spoken.prompt() == "end_turn"
     assert spoken.told.startswith("The answer is for")
-    assert "The answer begins anew" in spoken.told
+    assert "The answer starts again" in spoken.told
     assert spoken.told.endswith("42.")
     # What broke off is no part of what the model said.
     assert [message.role for message in spoken.model.requests[1].messages] == ["user"]
@@ -213,7 +213,7 @@ async def test_a_server_that_is_no_model_is_asked_once_more_and_then_named(api: 
     async with coder(api, script, tmp_path, retries=4) as spoken:
         error = await failure(spoken)
     assert error.data["kind"] == "nonsense"
-    assert "Is it the address of a model?" in error.message
+    assert "Check that this is the address of a model." in error.message
     assert len(spoken.model.requests) == 2
 
 

@@ -262,7 +262,7 @@ async def test_rules_and_findings_are_explained(folder: Path) -> None:
         await say(session, "review tools/get.sh")
         told = await say(session, "explain 1")
         assert "tools/get.sh:3" in told.text
-        assert "There is no finding 9: the last review has 1." in (await say(session, "explain 9")).text
+        assert "Unknown finding 9: the last review has 1." in (await say(session, "explain 9")).text
 
 
 async def test_commands_modes_options_and_title_are_told(folder: Path) -> None:

@@ -115,13 +115,16 @@ async def test_fixes_are_applied_one_by_one_also_when_lines_have_moved(folder: P
         second = number_of(told, "python/is-literal")
         await say(session, f"apply fix {first}")
         assert "seen=None" in app.read_text()
-        assert "is mended already" in (await say(session, f"apply fix {first}")).text
+        assert "is already fixed" in (await say(session, f"apply fix {first}")).text
         await say(session, f"/fix {second}")
         assert app.read_text().endswith('    return command == "x"\n')
         shown = await say(session, f"explain {second}")
         assert f"src/app.py:{len(app.read_text().splitlines())}" in shown.text
-        assert "has no fix" in (await say(session, f"apply fix {number_of(told, 'python/shell-true')}")).text
-        assert "There is no finding 99" in (await say(session, "apply fix 99")).text
+        assert (
+            "has no automatic fix"
+            in (await say(session, f"apply fix {number_of(told, 'python/shell-true')}")).text
+        )
+        assert "Unknown finding 99" in (await say(session, "apply fix 99")).text
 
 
 async def test_the_mode_review_and_fix_offers_the_fixes_at_once(folder: Path, app: Path) -> None:
@@ -157,7 +160,7 @@ async def test_pasted_code_has_fixes_to_look_at_and_none_to_apply(folder: Path) 
         await say(session, "review\n```python\nimport os\n```")
         told = await say(session, "apply the fixes")
     assert editor.asked == []
-    assert "it is in no file" in told.text
+    assert "not a file" in told.text
 
 
 async def test_a_secret_beside_a_fix_is_not_shown_with_the_fix(tmp_path: Path) -> None:

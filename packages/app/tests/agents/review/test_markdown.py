@@ -68,6 +68,6 @@ def test_the_summary_counts_by_severity_and_says_how_to_have_the_fixes() -> None
     assert "2 files reviewed, 3 findings: 2 high, 1 low." in text
     assert "| high | 2 | `x/y` × 2 |" in text
     assert "1 finding can be fixed safely: say “apply the fixes”." in text
-    assert "say “apply fix 3” to have one" in text
+    assert "to apply one, say “apply fix 3”" in text
     assert text.endswith("- b.bin: not reviewed: it is not text\n")
     assert "1 file reviewed, no findings." in summary([], 1, [])

@@ -96,7 +96,7 @@ async def test_a_recorded_session_is_reviewed_verified_and_counted(tmp_path: Pat
     assert "in `price` ✓. I did not look at naïve callers" in result.text
     assert "**1. high: Division by zero**" in result.text
     assert "An empty cart has count 0 — cart.py:3 calls it that way." in result.text
-    assert "Verified by a second look: cart.py passes a count of 0, and nothing checks it." in result.text
+    assert "Verified by a second check: cart.py passes a count of 0, and nothing checks it." in result.text
     assert "+    return total / count if count else 0.0" in result.text
     assert "Rounds down" not in result.text.partition("## Summary")[0]
     assert "clever reported 2 findings: 1 verified, 1 refuted and left out." in result.text

@@ -127,7 +127,7 @@ async def test_a_finding_that_stands_the_second_look_is_told_as_verified_with_it
     assert told.findings == {("model/finding", "shop.py", 5)}
     assert "**1. high: Division by zero**" in told.text
     assert "> 5 |     return total / count\n  6 |\n" in told.text
-    assert "Verified by a second look: Nobody checks count." in told.text
+    assert "Verified by a second check: Nobody checks count." in told.text
     assert "clever reported 1 finding: 1 verified." in told.text
     assert told.ends["Verify: Division by zero (shop.py:5)"] == "completed"
     second = model.requests[-1]
@@ -215,7 +215,7 @@ async def test_a_part_of_the_budget_is_kept_for_the_second_look(folder: Path) ->
     told, model = await reviewed(folder, script, requests=3)
     assert len(model.requests) == 3
     assert told.stop == "max_turn_requests"
-    assert "Verified by a second look: Yes." in told.text
+    assert "Verified by a second check: Yes." in told.text
 
 
 async def test_a_cancel_ends_the_look_and_keeps_what_was_reported(folder: Path) -> None:
@@ -310,7 +310,7 @@ async def test_no_secret_leaves_in_any_request(folder: Path) -> None:
         assert secret not in sent
         assert secret not in told.text
     assert "TOKEN = " in sent
-    assert ".env may hold secrets" in sent
+    assert ".env may contain secrets" in sent
 
 
 async def test_nothing_outside_the_folders_of_the_session_is_read(folder: Path) -> None:

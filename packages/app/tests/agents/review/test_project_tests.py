@@ -158,7 +158,7 @@ async def test_tests_that_nobody_allows_are_not_run(folder: Path) -> None:
 
 async def test_a_session_that_says_never_is_not_asked(folder: Path) -> None:
     told, model, editor = await reviewed(folder, reports(GOOD), run_tests="never")
-    assert "Tests of the project: not run: the session says never." in told.text
+    assert "Tests of the project: not run: the session's option says never." in told.text
     assert editor.asked == []
     assert "tests" not in model.requests[0].tools
 

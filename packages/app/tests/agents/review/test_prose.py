@@ -85,7 +85,7 @@ async def test_without_findings_or_if_the_session_says_so_no_model_is_asked(fold
     [
         ([turn(fail(401, "No"))], "refuses the key"),
         ([turn(fail(500, "Oh"))], "failed"),
-        ([turn("I will not.", stop="refusal")], "It refused to."),
+        ([turn("I will not.", stop="refusal")], "The model refused."),
     ],
 )
 async def test_a_model_that_fails_takes_nothing_from_the_review(
@@ -96,7 +96,7 @@ async def test_a_model_that_fails_takes_nothing_from_the_review(
     assert told.findings == APP_FINDINGS
     assert told.stop == "end_turn"
     assert words in told.text
-    assert "They are complete without it." in told.text
+    assert "The findings are complete without that." in told.text
     assert [status for title, status in told.ends.items() if title.startswith("Ask clever")] == ["failed"]
 
 

@@ -40,7 +40,7 @@ async def check_board(house: LocalBackend, request: ChatRequest) -> None:
         await board.set_title(card.id, "fruit")
         await moved.wait()
         assert [each.title for each in board.sessions] == ["fruit"]
-        with pytest.raises(LocalMistake, match="no archive"):
+        with pytest.raises(LocalMistake, match="can't be archived"):
             await board.archive(card.id, on=True)
 
 
@@ -127,7 +127,7 @@ async def test_the_agent_of_a_conversation_is_behind_the_wall_that_was_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if reason := can_hold("workspace"):
-        pytest.skip(f"no wall can be held here: {reason}")
+        pytest.skip(f"no sandbox can be held here: {reason}")
     folder = tmp_path / "project"
     folder.mkdir()
     shutil.copy(walled_agent.__file__, folder / "agent.py")

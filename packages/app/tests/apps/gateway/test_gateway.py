@@ -79,7 +79,7 @@ async def test_a_report_says_that_nothing_is_permitted_because_nothing_can_be_wr
 @pytest.mark.bound(30)
 async def test_the_agent_of_a_gateway_is_behind_the_wall_and_its_sessions_in_it(tmp_path: Path) -> None:
     if reason := can_hold("workspace"):
-        pytest.skip(f"no wall can be held here: {reason}")
+        pytest.skip(f"no sandbox can be held here: {reason}")
     folder = tmp_path / "project"
     folder.mkdir()
     shutil.copy(walled_agent.__file__, folder / "agent.py")

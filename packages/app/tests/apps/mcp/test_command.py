@@ -95,6 +95,6 @@ def test_a_mistaken_command_line_says_what_to_do(
     assert "no-such-agent" in said
     assert "is not a folder" in said
     assert "both --agent and a command were given" in said
-    assert "--listen, --no-token can be given with --http alone" in said
+    assert "--listen, --no-token works only with --http" in said
     assert "other machines can reach 0.0.0.0, so a token is needed" in said
     assert "both --no-token and --token-file were given" in said

@@ -214,4 +214,4 @@ async def test_a_long_text_is_cut_to_what_official_clients_take_as_one_event(
         result = await client.call_tool("prompt", {"text": "ää" * 20})
     assert isinstance(result, mcp_types.CallToolResult)
     assert result.structured_content["text"] == "You said: äääää"
-    assert "only the beginning of the text is here" in result.structured_content["notes"]
+    assert "only the beginning of the text is shown" in result.structured_content["notes"]

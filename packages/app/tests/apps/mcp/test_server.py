@@ -248,7 +248,7 @@ async def test_modes_are_switched_and_mistakes_are_explained(folder: Path) -> No
             ({"text": "x", "model": "no"}, "this agent has no models"),
             ({"text": "x", "session": "no"}, "no open session 'no'"),
             ({"text": " "}, "`text` is empty"),
-            ({"text": 1}, "the arguments make no sense"),
+            ({"text": 1}, "invalid arguments"),
             ({"text": "x", "folder": "/"}, "unknown field `folder`"),
         ):
             refused = await client.call_tool("prompt", arguments)

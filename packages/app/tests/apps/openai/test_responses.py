@@ -188,14 +188,14 @@ def test_tool_calls_are_comments_of_the_stream_and_members_of_the_response(
 @pytest.mark.parametrize(
     ("more", "explanation"),
     [
-        ({"background": True}, "leave `background` out"),
-        ({"conversation": "conv_1"}, "conversations are not kept"),
-        ({"prompt": {"id": "p"}}, "no templates"),
+        ({"background": True}, "`background` is not supported"),
+        ({"conversation": "conv_1"}, "`conversation` is not supported"),
+        ({"prompt": {"id": "p"}}, "templates are not supported"),
         ({"tool_choice": "required"}, "cannot demand a call"),
-        ({"text": {"format": {"type": "json_object"}}}, "leave `text.format` out"),
+        ({"text": {"format": {"type": "json_object"}}}, "`text.format` is not supported"),
         ({"input": []}, "nothing to answer"),
-        ({"input": [{"type": "item_reference", "id": "x"}]}, "items are not kept"),
-        ({"input": [{"role": "nobody", "content": "x"}]}, "no role 'nobody'"),
+        ({"input": [{"type": "item_reference", "id": "x"}]}, "items are not stored"),
+        ({"input": [{"role": "nobody", "content": "x"}]}, "unknown message role 'nobody'"),
         ({"input": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "parts are input_text"),
         ({"model": "gpt-5"}, "the only model is 'echo'"),
     ],
@@ -261,7 +261,7 @@ def test_a_turn_that_fails_in_its_middle_ends_the_stream_with_a_failed_response(
         last = list(stream)[-1]
     assert last.type == "response.failed"
     assert last.response.error is not None
-    assert last.response.error.message == "the server is ending"
+    assert last.response.error.message == "the server is stopping"
 
 
 def test_stored_responses_are_bounded_and_those_in_use_stay() -> None:

@@ -219,7 +219,7 @@ def test_whoever_has_no_token_or_comes_from_elsewhere_is_refused(echo: openai.Op
             ask(echo, "hello", extra_headers=more)
         assert "server" in str(caught.value) or "origin" in str(caught.value)
         assert set(caught.value.body) == {"message", "type", "param", "code"}
-    with pytest.raises(openai.APIStatusError, match="does not go by this name"):
+    with pytest.raises(openai.APIStatusError, match="unknown server name"):
         ask(echo, "hello", extra_headers={"host": "evil.example"})
 
 
@@ -239,7 +239,7 @@ def test_a_client_that_leaves_cancels_its_turn_and_cannot_run_it_again_by_a_retr
     assert first[1].choices[0].delta.content == "I wait"
     assert bench_agent.is_cancelled.wait(patience(5))
     before = bench_agent.turns
-    with pytest.raises(openai.ConflictError, match="has begun already") as caught:
+    with pytest.raises(openai.ConflictError, match="already started") as caught:
         ask(bench, "wait", extra_headers={"x-stainless-retry-count": "1"})
     assert caught.value.response.headers["x-should-retry"] == "false"
     assert bench_agent.turns == before
@@ -252,10 +252,10 @@ def test_a_server_that_ends_cancels_its_turns_and_tells_the_clients(stage: Opena
         stream = ask(client, "wait", stream=True)
         assert [next(stream).choices[0].delta.content for _ in range(2)] == ["", "I wait"]
         stage.close_server(url)
-        with pytest.raises(openai.APIError, match="the server is ending"):
+        with pytest.raises(openai.APIError, match="the server is stopping"):
             next(stream)
         assert agent.is_cancelled.is_set()
-        with pytest.raises(openai.InternalServerError, match="the server is ending") as caught:
+        with pytest.raises(openai.InternalServerError, match="the server is stopping") as caught:
             ask(client.with_options(max_retries=0), "more")
         assert caught.value.status_code == 503
 

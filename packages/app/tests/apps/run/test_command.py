@@ -134,7 +134,7 @@ def test_an_agent_that_never_introduces_itself_is_given_up(tmp_path: Path) -> No
     done = run("--agent", agent, "--start-timeout", "0.5", "Hello", folder=tmp_path)
     assert (done.status, done.out) == (124, "")
     assert "initialize" in done.err
-    assert "give it longer with --start-timeout SECONDS" in done.err
+    assert "give it more time with --start-timeout SECONDS" in done.err
 
 
 @together

@@ -26,7 +26,7 @@ def test_markdown_is_styled_and_thoughts_are_dimmed(tmp_path: Path) -> None:
         assert person.wait() == 0
     assert "\x1b[2mhm\x1b[0m" in person.shown
     assert "\x1b[1mbold" in person.shown
-    assert "end turn" in person.shown
+    assert "done" in person.shown
 
 
 @pytest.mark.parametrize("how", ["option", "variable", "dumb"])

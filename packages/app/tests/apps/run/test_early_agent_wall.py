@@ -1,4 +1,4 @@
-"""The wall around the agent of a run: what it does by itself is held as what it asks for."""
+"""The sandbox around the agent of a run: what it does by itself is held as what it asks for."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests import forks
 from tests.apps.run.run_process import RUN, Done, home, run
 from tests.sandbox import walled_agent
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the wall is Linux's")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The folder of the session, with the agent in it, beside a home folder with a key."""
     if reason := can_hold("workspace"):
-        pytest.skip(f"no wall can be held here: {reason}")
+        pytest.skip(f"no sandbox can be held here: {reason}")
     (tmp_path / ".ssh").mkdir()
     (tmp_path / ".ssh" / "id").write_text("secret")
     path = tmp_path / "project"

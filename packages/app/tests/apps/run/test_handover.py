@@ -99,7 +99,7 @@ def test_without_a_history_it_works_all_the_same_and_people_are_told(tmp_path: P
     done = run("--agent", first, "--continue-with", "echo", "--no-history", "paint it", folder=tmp_path)
     assert done.status == 0
     assert '{"agent":"I chose blue."}' in done.out
-    assert "echo goes on in the place of" in done.err
+    assert "echo continues the work of" in done.err
     assert "not handed over: the mode" in done.err
     assert not history_path(home(tmp_path)).exists()
 

@@ -91,7 +91,7 @@ def test_thoughts_plan_and_usage_are_for_terminals() -> None:
     ]
     assert shown(pipe(), *happened) == "Hi\n"
     said = shown(terminal(), *happened)
-    assert said == "hm\n☑ Look\nHi\nend turn · 1.0 s · context 10 of 100 · 0.5 USD\n"
+    assert said == "hm\n☑ Look\nHi\ndone · 1.0 s · context 10 of 100 · 0.5 USD\n"
 
 
 def test_a_replay_is_not_shown_as_if_it_happened_now() -> None:

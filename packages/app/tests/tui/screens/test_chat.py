@@ -291,7 +291,7 @@ async def test_a_dead_agent_is_started_again_with_one_key(project: Path, tmp_pat
     ) as eyes:
         await eyes.see("● ready")
         await eyes.say("die")
-        await eyes.see("the agent is gone", "out of luck", "F5 starts it again")
+        await eyes.see("the agent has ended", "out of luck", "F5 starts it again")
         await eyes.press("f5")
         await eyes.see("● ready")
         await eyes.say("again")

@@ -145,5 +145,7 @@ async def test_a_title_is_set_where_somebody_keeps_it_and_refused_where_nobody_d
             await eyes.see("enter sets the title")
             await eyes.paste("Plums")
             await eyes.press("enter")
-            await eyes.see("· Plums" if name == "named" else "neither this agent nor a history keeps a title")
+            await eyes.see(
+                "· Plums" if name == "named" else "neither the agent nor your history can store a title"
+            )
     assert titles == ["Plums"]

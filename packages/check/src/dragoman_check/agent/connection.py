@@ -245,7 +245,7 @@ class AgentConnection:
             await self.call("_dragoman/are_you_there", {}, seconds=seconds)
         except Silence:
             if self._listens:
-                raise Hung("the agent has stopped to answer") from None
+                raise Hung("the agent no longer answers") from None
             self._listens = False
         else:
             self._listens = True
@@ -265,7 +265,7 @@ class AgentConnection:
         return len(self.recording.frames)
 
     def record_line(self, direction: Direction, line: bytes) -> Frame:
-        """Write a line down: for whoever sends it in another way than `send`."""
+        """Record a line that was not sent by `send`."""
         frame = Frame(len(self.recording.frames) + 1, direction, self._clock(), line)
         self.recording.frames.append(frame)
         return frame
@@ -277,7 +277,7 @@ class AgentConnection:
             try:
                 answer = self.editor.answer(frame, self.reply)
             except (TypeError, ValueError, KeyError, AttributeError, OSError):
-                # An agent may ask anything: what makes no sense to the editor is no reason to stumble.
+                # An agent may ask anything: what makes no sense to the editor is not a reason to stumble.
                 answer = {"error": {"code": -32602, "message": "Invalid params"}}
             if answer is not None:
                 self.reply(frame, answer)

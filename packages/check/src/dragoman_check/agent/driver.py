@@ -1,4 +1,4 @@
-"""Steps that all scenes share: initialize, open a session, prompt, hold answers back and release them.
+"""Steps that all scenes share: initialize, open a session, prompt, delay answers and release them.
 
 A turn that does not end in time is cancelled, so that the scene can go on; if that does not end it either,
 the scene is over.
@@ -93,7 +93,7 @@ class AgentDriver(AgentConnection):
         return self.begin("session/prompt", prompt_params(session, *blocks), request_id=request_id)
 
     async def under_way(self, running: object, session: str, *, since: int) -> bool:
-        """Until a turn has said or asked something, or a moment has passed; False if it is over."""
+        """Wait until a turn has sent something, or a moment has passed; False if it is over."""
 
         def is_sign_of_life(frame: Frame) -> bool:
             mine = frame.direction == "to_client" and frame.number > since
@@ -107,7 +107,7 @@ class AgentDriver(AgentConnection):
         return not self.is_over(running, session, since=since)
 
     async def until_held(self, running: object, session: str, *, since: int, count: int = 1) -> bool:
-        """Until the editor holds back an answer that a turn waits for; False if the turn ends first."""
+        """Wait until the editor delays an answer that a turn waits for; False if the turn ends first."""
 
         def is_there() -> bool:
             requests = [
@@ -129,7 +129,7 @@ class AgentDriver(AgentConnection):
         return any(_is_idle(frame, session) for frame in frames)
 
     def release(self, session: str = "", *methods: str) -> None:
-        """Answer what the editor holds."""
+        """Send the editor's delayed answers."""
         self.editor.release(self.reply, session, *methods)
 
     async def __aexit__(self, *error: object) -> None:

@@ -76,7 +76,7 @@ class Editor:
         return _error(-32601, "Method not found")
 
     def release(self, reply: Reply, session: str = "", *methods: str) -> None:
-        """Answer what is held, of one session or of all, of these methods or of all."""
+        """Send delayed answers, of one session or of all, of these methods or of all."""
         mine = [
             frame
             for frame in self.held_requests

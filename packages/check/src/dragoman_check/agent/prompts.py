@@ -67,7 +67,7 @@ class PromptCatalogue:
     def __init__(self, tree: Mapping[str, Json]) -> None:
         unknown = tree.keys() - {"default", "agents"}
         if unknown:
-            raise BadPrompts(f"a catalogue of prompts has no {', '.join(sorted(unknown))}")
+            raise BadPrompts(f"unknown key in a prompts file: {', '.join(sorted(unknown))}")
         self._default = _texts(tree.get("default", {}), "default")
         self._agents = {name: _texts(part, name) for name, part in _table(tree.get("agents", {})).items()}
 
@@ -94,22 +94,22 @@ def packaged_prompts() -> PromptCatalogue:
 
 
 def read_prompts(path: str | os.PathLike[str] | None) -> PromptCatalogue:
-    """A file over the packaged catalogue. Raises `OSError`, and `BadPrompts` for what is no catalogue."""
+    """A file over the packaged catalogue. Raises `OSError`, and `BadPrompts` for what is not a catalogue."""
     if path is None:
         return packaged_prompts()
     try:
         return PromptCatalogue(tomllib.loads(Path(path).read_text("utf-8"))).over(packaged_prompts())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadPrompts(f"{path} is no TOML: {error}") from None
+        raise BadPrompts(f"{path} is not TOML: {error}") from None
 
 
 def _table(value: object) -> Mapping[str, Json]:
     if not isinstance(value, Mapping):
-        raise BadPrompts("agents is no table")
+        raise BadPrompts("agents is not a table")
     return value
 
 
 def _texts(value: object, where: str) -> dict[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in value.values()):
-        raise BadPrompts(f"{where} is no table of texts")
+        raise BadPrompts(f"{where} is not a table of texts")
     return dict(value)

@@ -110,8 +110,8 @@ class Stage:
         return self._catalogue.of(self.profile.name)
 
     def say(self, trigger: str, folder: Path) -> str:
-        """What makes the agent do a thing in a folder; empty if nothing is known to, except that there is
-        always something to say.
+        """The prompt that makes the agent do a thing in a folder; empty if nothing is known to, except that
+        there is always something to say.
         """
         text = self.prompts.text(
             trigger,
@@ -133,7 +133,7 @@ class Stage:
 
     @asynccontextmanager
     async def talk(self, scene: str, *, folder: Path | None = None) -> AsyncIterator[AgentDriver]:
-        """A new process that nothing was said to; its recording is kept whatever happens."""
+        """A new process without any message yet; its recording is kept whatever happens."""
         talk = AgentDriver(
             self.settings.command,
             Editor(folder or self.folder),

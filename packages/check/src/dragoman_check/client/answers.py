@@ -32,7 +32,7 @@ CURSOR = "page 2/\u00e9 \u2713=="
 COMMANDS = [
     {"name": "hold", "description": "Ask for two permissions at once, and wait to be cancelled"},
     {"name": "refuse", "description": "End the turn with a refusal"},
-    {"name": "fail", "description": "Answer with an error that nobody knows", "input": {"hint": "a code"}},
+    {"name": "fail", "description": "Answer with an unknown error", "input": {"hint": "a code"}},
 ]
 
 Answer = JsonObject
@@ -81,7 +81,7 @@ class StandInAnswers:
         return error(-32601, "Method not found") if method is None else method(frame.params)
 
     def after(self, frame: Frame, answer: Answer) -> None:
-        """What an agent says once it has answered."""
+        """Messages of an agent after its answer."""
         if frame.method in ("session/new", "session/load", "session/resume") and "result" in answer:
             session = str(answer["result"].get("sessionId") or frame.params.get("sessionId"))
             commands = {"sessionUpdate": "available_commands_update", "availableCommands": COMMANDS}

@@ -35,9 +35,11 @@ class ClientRun(Struct, frozen=True, kw_only=True):
 
 
 def fill_command(command: Sequence[str], stand_in: Sequence[str]) -> list[str]:
-    """The client's command with the stand-in's in its place. Raises `LocalMistake` if it has no place."""
+    """The client's command with the stand-in's command in place. Raises `LocalMistake` if it has no place."""
     if not any(place in word for word in command for place in PLACES):
-        raise LocalMistake(f"the client's command has no place for the agent: say one of {', '.join(PLACES)}")
+        raise LocalMistake(
+            f"the client's command does not say where the agent goes: add one of {', '.join(PLACES)}"
+        )
     words: list[str] = []
     for word in command:
         if word == "{agent_words}":

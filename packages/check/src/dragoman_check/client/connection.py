@@ -180,7 +180,7 @@ class ClientConnection:
 
 
 def is_answer_to(frame: Frame, request_id: object) -> bool:
-    """Whether the client answers this request of ours."""
+    """Whether the client answers this request of the stand-in."""
     if frame.direction != "to_agent" or not frame.is_answer:
         return False
     answer_id = frame.message.get("id")

@@ -121,20 +121,20 @@ PROFILES: dict[str, ClientProfile] = {
     for profile in (
         ClientProfile(
             name="full",
-            about="an agent that can do everything, and does",
+            about="an agent that offers and does everything",
             capabilities=EVERYTHING,
             polite=True,
             scenes=("polite", "questions", "odd", "frames", "odd questions"),
         ),
         ClientProfile(
             name="bare",
-            about="an agent that advertises nothing, and is badly brought up",
+            about="an agent that advertises nothing and misbehaves",
             has_info=False,
             scenes=("odd", "frames"),
         ),
         ClientProfile(
             name="odd",
-            about="an agent whose answers are odd, as far as a client must take them",
+            about="an agent whose odd answers a client must accept",
             capabilities=MALFORMED,
             odd=True,
             closes=False,
@@ -142,16 +142,16 @@ PROFILES: dict[str, ClientProfile] = {
         ),
         ClientProfile(
             name="unreadable",
-            about="an agent that offers logins which nobody can read",
+            about="an agent with malformed login methods",
             broken_logins=True,
             scenes=("greeting",),
         ),
         ClientProfile(
-            name="future", about="an agent of a version that nobody speaks", version=99, scenes=("greeting",)
+            name="future", about="an agent of an unknown protocol version", version=99, scenes=("greeting",)
         ),
         ClientProfile(
             name="login",
-            about="an agent behind a login",
+            about="an agent that needs a login",
             capabilities={"sessionCapabilities": {"close": {}}},
             login=True,
             scenes=("greeting",),

@@ -36,7 +36,7 @@ ENDINGS: tuple[JsonObject, ...] = (
     {"result": {"stopReason": "max_tokens"}},
     {"result": {"stopReason": "max_turn_requests"}},
     {"result": {"stopReason": "refusal"}},
-    error(-31999, "An error that nobody knows, on purpose"),
+    error(-31999, "An unknown error, on purpose"),
     error(-32000, "A login is needed, on purpose"),
 )
 """How turns end when all scenes are played, one after another."""
@@ -183,7 +183,7 @@ class StandIn:
 
 
 async def _end_cancelled_turn(turn: StandInTurn) -> JsonObject:
-    """What a good agent does: end what runs, wait for what it has asked, and say so."""
+    """End a cancelled turn as a good agent does: end commands, wait for answers, and report it."""
     assert turn.cancel_frame is not None
     connection, first = turn.connection, turn.cancel_frame.number - 1
     if turn.last_call:

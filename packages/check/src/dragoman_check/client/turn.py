@@ -80,7 +80,7 @@ class StandInTurn:
     # What the client can do.
 
     def can(self, *path: str) -> bool:
-        """Whether it said so: true, or any object."""
+        """Whether the client advertised it: true, or any object."""
         tree = self._capabilities
         for name in path:
             tree = tree.get(name) if isinstance(tree, dict) else None

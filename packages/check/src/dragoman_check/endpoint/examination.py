@@ -66,7 +66,7 @@ class EndpointNotes:
     async def send_and_note(
         self, name: str, method: str, headers: Mapping[str, str], body: bytes | None = None
     ) -> HttpReply | None:
-        """One request with nothing to expect; None if there was no answer in time."""
+        """Send one request without an expected result; None if there was no answer in time."""
         first = len(self.recording.frames)
         if body is not None:
             self.frame("to_agent", body)

@@ -42,10 +42,10 @@ class Address(Struct, frozen=True):
 
     @classmethod
     def of(cls, url: str) -> Address:
-        """Raises `ValueError` for what is no http, https, ws or wss address."""
+        """Raises `ValueError` for what is not an http, https, ws or wss address."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https", "ws", "wss") or not parts.hostname:
-            raise ValueError(f"{url!r} is no address of an endpoint: http, https, ws or wss")
+            raise ValueError(f"{url!r} is not an address of an endpoint: http, https, ws or wss")
         is_secure = parts.scheme in ("https", "wss")
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         return cls(parts.hostname, parts.port or (443 if is_secure else 80), path, is_secure)

@@ -23,7 +23,7 @@ _COLOURS = {
 
 
 def message(report: CheckReport) -> str:
-    """`131 kept, 2 broken`; a warning is no break."""
+    """`131 kept, 2 broken`; a warning is not a break."""
     counts = report.counts
     if report.blocked_by and not counts["failed"]:
         return "blocked"

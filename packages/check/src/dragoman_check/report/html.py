@@ -126,7 +126,7 @@ def _many(number: int, what: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Text of ours, in which backticks mean code."""
+    """Text of Dragoman, in which backticks mean code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", _text(text))
 
 

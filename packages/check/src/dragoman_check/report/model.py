@@ -52,7 +52,7 @@ class ReportPart(Struct, kw_only=True):
 
 
 class PackItem(Struct, kw_only=True, frozen=True):
-    """One line of a guide's list, and how it stands."""
+    """One line of a guide's list, and its status."""
 
     says: str
     status: Status
@@ -100,7 +100,7 @@ class CheckReport(Struct, kw_only=True):
         return self.names[connection - 1] if is_named else f"connection {connection}"
 
     def line_of(self, connection: int, number: int) -> int | None:
-        """On which line of its file a frame stands."""
+        """The line of a frame in its file."""
         lines = self.lines[connection - 1] if 0 < connection <= len(self.lines) else ()
         return lines[number - 1] if 0 < number <= len(lines) else None
 
@@ -132,13 +132,13 @@ def count(statuses: Iterable[Status]) -> dict[Status, int]:
 
 
 def worst(statuses: Iterable[Status]) -> Status:
-    """What speaks for all of them."""
+    """The worst status of all."""
     present = set(statuses)
     return next((status for status in STATUSES if status in present), "not exercised")
 
 
 def peer_name(recordings: Iterable[Recording], side: Side) -> str:
-    """What a side called itself in its first handshake."""
+    """The name of a side in its first handshake."""
     for recording in recordings:
         exchange = Conversation(recording).initialize
         if exchange is None:

@@ -55,7 +55,7 @@ def _lines(report: CheckReport, details: bool, ids: str) -> Iterator[str]:
 
 
 def distinct(verdict: Verdict) -> list[Violation]:
-    """One finding for each thing that is wrong: the same thing in twenty connections is read once."""
+    """One finding for each problem, however often it appeared."""
     return list({(finding.rule, finding.why): finding for finding in reversed(verdict.findings)}.values())[
         ::-1
     ]

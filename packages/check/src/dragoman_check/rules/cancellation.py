@@ -113,7 +113,7 @@ def _is_later(exchange: Exchange, cancel: Frame, last: int) -> bool:
 
 
 def _cancels_to_judge(conversation: Conversation) -> Iterator[tuple[Frame, ObservedTurn]]:
-    """Cancels with their turns, as far as an answer tells something."""
+    """Cancels with their turns, as far as an answer shows something."""
     for cancel in cancels(conversation):
         turn = cancelled_turn(conversation, cancel)
         if turn is None or turn.exchange.answer is None:
@@ -138,7 +138,7 @@ def a_cancel_is_not_answered(conversation: Conversation) -> Iterator[Observation
 
 def stays_quiet(conversation: Conversation, note: Frame) -> Iterator[Observation]:
     """Whether a notification got no answer. One without an id belongs to it if nothing else waits for one: no
-    line that is no message, no notification of another method.
+    line that is not a message, no notification of another method.
     """
     side: Side = "agent" if note.direction == "to_agent" else "client"
     for answer in refusals_without_line(conversation, side):
@@ -259,7 +259,7 @@ def an_abort_is_no_error(conversation: Conversation) -> Iterator[Observation]:
             yield observe(right, turn.exchange.answer, "a cancelled turn was answered with an error", cancel)
 
 
-@rule_v1("CAN-08", side="agent", fix="Send what is left to tell before the cancelled prompt is answered.")
+@rule_v1("CAN-08", side="agent", fix="Send all remaining updates before you answer the cancelled prompt.")
 def updates_after_a_cancel_come_before_the_answer(conversation: Conversation) -> Iterator[Observation]:
     for cancel in cancels(conversation):
         turn = cancelled_turn(conversation, cancel)
@@ -270,7 +270,7 @@ def updates_after_a_cancel_come_before_the_answer(conversation: Conversation) ->
                 yield observe(not late, turn.exchange.answer, why, cancel, *(late or shown)[:1])
 
 
-@rule_v1("CAN-09", side="client", fix="Go on taking updates of tool calls after a cancel.")
+@rule_v1("CAN-09", side="client", fix="Accept updates of tool calls after a cancel.")
 def a_client_takes_updates_after_its_cancel(conversation: Conversation) -> Iterator[Observation]:
     late = [
         frame
@@ -302,12 +302,12 @@ def _begins_after(turn: ObservedTurn, frame: Frame) -> bool:
 
 
 def was_stopped(conversation: Conversation, turn: ObservedTurn) -> bool:
-    """Whether anything told the agent to stop a turn while it ran."""
+    """Whether the client stopped a turn while it ran."""
     return _stop(conversation, turn) is not None
 
 
 def _stop(conversation: Conversation, turn: ObservedTurn) -> int | None:
-    """The number of the first frame that tells the agent to stop a turn."""
+    """The number of the first frame that stops a turn."""
     ends = conversation.calls("session/close", "session/delete", "session/archive", direction="to_agent")
     frames_to = [end.request for end in ends] + notifications_of(conversation, "session/cancel", "to_agent")
     stops = [frame.number for frame in frames_to if session_of(frame) == turn.session]
@@ -342,7 +342,7 @@ def the_neighbour_is_not_cancelled(conversation: Conversation) -> Iterator[Obser
             stop, end = _stop(conversation, turn), turn.exchange.answer
             if end is not None and turn.exchange.has_result and (stop is None or end.number < stop):
                 right = reason_of(turn) != "cancelled"
-                yield observe(right, end, "another session was cancelled", cancel)
+                yield observe(right, end, "another session was cancelled as well", cancel)
             elif stop is not None and own_end is not None and cancel.number < own_end.number < stop:
                 yield kept(own_end, cancel)  # it ran on until it was stopped itself
 

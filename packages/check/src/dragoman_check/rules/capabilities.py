@@ -24,7 +24,7 @@ ALWAYS_READ = ("text", "resource_link")
 
 
 def can(conversation: Conversation, side: Side, path: str) -> Json:
-    """What a side said about a capability; if a file holds several connections, on any of them."""
+    """The advertised value of a capability; if a file holds several connections, on any of them."""
     parts = path.split(".") if path else []
     value = conversation.agent_can(*parts) if side == "agent" else conversation.client_can(*parts)
     if is_offered(value) or not restarts(conversation):
@@ -51,7 +51,7 @@ def is_offered(value: object) -> bool:
 
 
 def _frames_with_gate(conversation: Conversation, side: Side) -> Iterator[tuple[Frame, str]]:
-    """What a side sends that needs a capability of its peer, with that capability."""
+    """Frames of a side that need a capability of its peer, with that capability."""
     if (
         conversation.initialize is None
         or conversation.initialize.answer is None
@@ -107,11 +107,11 @@ def a_client_takes_any_agent(conversation: Conversation) -> Iterator[Observation
         yield kept(handshake.answer)
     elif conversation.recording.facts.get("exit") not in (None, 0):
         yield observe(
-            False, handshake.answer, "the client said nothing more to an agent with these capabilities"
+            False, handshake.answer, "the client sent nothing more to an agent with these capabilities"
         )
 
 
-@rule("INIT-14", fix="Take an object for yes, also an empty one, and null for no.")
+@rule("INIT-14", fix="Read an object as yes, also an empty one, and null as no.")
 def an_object_means_yes_and_null_means_no(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for frame, path in _frames_with_gate(conversation, side):
         value = can(conversation, peer_of(side), path)
@@ -180,7 +180,9 @@ def the_baseline_is_there(conversation: Conversation) -> Iterator[Observation]:
 
 
 @rule(
-    "INIT-22", side="agent", fix="Take text and resource links in prompts: no capability is needed for them."
+    "INIT-22",
+    side="agent",
+    fix="Accept text and resource links in prompts: no capability is needed for them.",
 )
 def text_and_links_are_taken(conversation: Conversation) -> Iterator[Observation]:
     for prompt in ready_prompts(conversation):
@@ -188,7 +190,7 @@ def text_and_links_are_taken(conversation: Conversation) -> Iterator[Observation
             yield from _acceptance(conversation, prompt)
 
 
-@rule("CONT-08", side="agent", fix="Take text in prompts.")
+@rule("CONT-08", side="agent", fix="Accept text in prompts.")
 def text_is_taken(conversation: Conversation) -> Iterator[Observation]:
     for prompt in ready_prompts(conversation):
         if "text" in kinds_of(prompt) and "resource_link" not in kinds_of(prompt):
@@ -290,9 +292,9 @@ def load_is_a_flag_and_the_rest_are_objects(conversation: Conversation) -> Itera
     if handshake is None or not handshake.has_result or type(conversation.agent_can()) is not dict:
         return
     load, features = conversation.agent_can("loadSession"), conversation.agent_can("sessionCapabilities")
-    yield observe(load is None or type(load) is bool, handshake.answer, "loadSession is no boolean")
+    yield observe(load is None or type(load) is bool, handshake.answer, "loadSession is not a boolean")
     if features is not None:
         fine = type(features) is dict and all(
             type(value) in (dict, type(None)) for value in features.values()
         )
-        yield observe(fine, handshake.answer, "a member of sessionCapabilities is no object")
+        yield observe(fine, handshake.answer, "a member of sessionCapabilities is not an object")

@@ -81,7 +81,7 @@ def commands_are_whole(conversation: Conversation) -> Iterator[Observation]:
 def _fault(frame: Frame) -> str:
     commands = _commands(frame)
     if type(commands) is not list:
-        return "availableCommands is no list"
+        return "availableCommands is not a list"
     for command in commands:
         missing = missing_member(command, name=str, description=str)
         if not missing and command.get("input") is not None:
@@ -117,7 +117,7 @@ def a_command_is_recognised(conversation: Conversation) -> Iterator[Observation]
             yield observe(right, turn.exchange.request, "a known command was refused", turn.exchange.answer)
 
 
-@rule_v1("CMD-06", side="agent", fix="Take an unknown command as text, or say that it is unknown.")
+@rule_v1("CMD-06", side="agent", fix="Treat an unknown command as text, or say that it is unknown.")
 def an_unknown_command_is_text(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
         names = names_at(conversation, turn.session, turn.exchange.request.number)

@@ -78,18 +78,18 @@ def a_block_has_a_type(conversation: Conversation, side: Side) -> Iterator[Obser
     for frame in frames_from(conversation, side):
         for path, block in blocks(frame) if frame.method else ():
             if type(block) is not dict:
-                yield observe(False, frame, f"{path} is no object")
+                yield observe(False, frame, f"{path} is not an object")
                 continue
             kind = block.get("type")
             # A kind that begins with an underscore is somebody's own.
             if type(kind) is not str or not kind.startswith("_"):
-                yield observe(kind in KINDS, frame, f"{path}.type is none of the five")
+                yield observe(kind in KINDS, frame, f"{path}.type is not one of the five")
 
 
 @rule("CONT-02", fix="Give a text block a text.")
 def a_text_block_has_text(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for frame, path, block in _blocks_of_kinds(conversation, side, "text"):
-        yield observe(type(block.get("text")) is str, frame, f"{path}.text is no string")
+        yield observe(type(block.get("text")) is str, frame, f"{path}.text is not a string")
 
 
 @rule("CONT-04", fix="Give images and sounds base64 data and a mimeType.")
@@ -99,9 +99,9 @@ def pictures_and_sounds_are_base64(conversation: Conversation, side: Side) -> It
         if not missing and block["type"] == "image":
             missing = _lacks(block, uri=MAYBE_TEXT)
         if missing:
-            yield observe(False, frame, f"{path}.{missing} is no string")
+            yield observe(False, frame, f"{path}.{missing} is not a string")
         else:
-            yield observe(_is_base64(block["data"]), frame, f"{path}.data is no base64")
+            yield observe(_is_base64(block["data"]), frame, f"{path}.data is not base64")
 
 
 def _is_base64(text: str) -> bool:

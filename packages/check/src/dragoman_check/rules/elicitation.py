@@ -124,7 +124,7 @@ def the_named_request_is_open(conversation: Conversation) -> Iterator[Observatio
                 _is_open(request, request_id, elicitation.request)
                 for request in conversation.calls(direction="to_agent")
             )
-            yield observe(right, elicitation.request, "requestId is no open request of the client")
+            yield observe(right, elicitation.request, "requestId is not an open request of the client")
 
 
 def _is_open(request: Exchange, request_id: object, frame: Frame) -> bool:
@@ -226,7 +226,9 @@ def ids_of_elicitations_are_unique(conversation: Conversation) -> Iterator[Obser
         if frame.number in requests and frame.params.get("mode") == "url":
             name = text(frame.params.get("elicitationId"))
             earlier = outstanding.get(name)
-            yield observe(earlier is None, frame, "elicitationId names another one that is open", earlier)
+            yield observe(
+                earlier is None, frame, "elicitationId belongs to another open elicitation", earlier
+            )
             outstanding[name] = frame
         elif frame.number in answers and answers[frame.number].result.get("action") != "accept":
             outstanding.pop(text(answers[frame.number].params.get("elicitationId")), None)
@@ -242,7 +244,7 @@ def only_what_was_asked_is_completed(conversation: Conversation) -> Iterator[Obs
             elicitation.params.get("elicitationId") == name and elicitation.request.number < frame.number
             for elicitation in elicitations(conversation)
         )
-        yield observe(is_known, frame, "it completes an elicitation that nobody asked for")
+        yield observe(is_known, frame, "it completes an elicitation that was never requested")
 
 
 def _urls(conversation: Conversation) -> Iterator[tuple[Exchange, str]]:

@@ -44,7 +44,7 @@ def a_mode_that_was_not_advertised_is_refused(conversation: Conversation) -> Ite
 @rule(
     "ELIC-09",
     side="client",
-    fix="Take a form without type for an object, and one without properties for empty.",
+    fix="Read a form without type as an object, and one without properties as empty.",
 )
 def incomplete_forms_are_taken(conversation: Conversation) -> Iterator[Observation]:
     for elicitation in elicitations(conversation):
@@ -73,7 +73,9 @@ def an_answer_has_an_action(conversation: Conversation) -> Iterator[Observation]
         if elicitation.has_result:
             content = elicitation.result.get("content")
             right = elicitation.result.get("action") in ACTIONS and type(content) in (dict, type(None))
-            yield observe(right, elicitation.answer, "action is none of the three, or content is no object")
+            yield observe(
+                right, elicitation.answer, "action is not one of the three, or content is not an object"
+            )
 
 
 @rule(
@@ -159,7 +161,7 @@ def odd_completions_are_ignored(conversation: Conversation) -> Iterator[Observat
     yield from observe_survival(conversation, odd, "a completion that it could not know")
 
 
-@rule("ELIC-32", side="client", fix="Never take a mode that you do not know for one that you know.")
+@rule("ELIC-32", side="client", fix="Never treat an unknown mode as a known one.")
 def an_unknown_mode_is_not_accepted(conversation: Conversation) -> Iterator[Observation]:
     for elicitation in elicitations(conversation):
         mode = elicitation.params.get("mode")

@@ -14,7 +14,7 @@ UNOBSERVED = {
 
 
 def reply(conversation: Conversation, name: str) -> JsonObject | None:
-    """What came back when something of this name was tried; None if it was not, or nothing came."""
+    """The reply to the request of this name; None if it was not, or nothing came."""
     replies = conversation.recording.facts.get("endpoint")
     fields = replies.get(name) if type(replies) is dict else None
     return fields if type(fields) is dict else None
@@ -84,7 +84,9 @@ def a_session_is_named_in_the_header(conversation: Conversation) -> Iterator[Obs
     yield from observe_status(conversation, "no session header", 400)
 
 
-@rule("HTTP-13", side="server", fix="Say 404 to a stream of an unknown session, or let it wait for a load.")
+@rule(
+    "HTTP-13", side="server", fix="Answer 404 to a stream of an unknown session, or let it wait for a load."
+)
 def a_stream_of_an_unknown_session(conversation: Conversation) -> Iterator[Observation]:
     yield from observe_status(conversation, "unknown session stream", 404)
 
@@ -153,7 +155,7 @@ def sessions_outlive_connections(conversation: Conversation) -> Iterator[Observa
         yield observe_reply("result" in answer, fields, "a session could not be loaded on another connection")
 
 
-@rule("HTTP-28", side="server", fix="Keep what is said before its stream is read.")
+@rule("HTTP-28", side="server", fix="Keep messages until their stream is read.")
 def what_comes_early_waits(conversation: Conversation) -> Iterator[Observation]:
     prompt, own = reply(conversation, "prompt"), reply(conversation, "session stream")
     if prompt is not None and prompt.get("status") == 202 and own is not None and own.get("status") == 200:
@@ -178,7 +180,7 @@ def pages_from_elsewhere_are_refused(conversation: Conversation) -> Iterator[Obs
 @rule(
     "WS-01",
     side="server",
-    fix="Take the upgrade at the same address, and send Acp-Connection-Id with the 101.",
+    fix="Accept the upgrade at the same address, and send Acp-Connection-Id with the 101.",
 )
 def the_upgrade_names_the_connection(conversation: Conversation) -> Iterator[Observation]:
     fields = reply(conversation, "upgrade")

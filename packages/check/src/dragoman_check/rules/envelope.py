@@ -38,12 +38,12 @@ UNOBSERVED: dict[str, str] = {
 
 
 def messages(conversation: Conversation, side: Side) -> list[Frame]:
-    """What a side says that is an object."""
+    """Messages of a side that are objects."""
     return [frame for frame in frames_from(conversation, side) if type(frame.json) is dict]
 
 
 def begins(conversation: Conversation) -> bool:
-    """Whether the recording holds the conversation from its beginning."""
+    """Whether the recording has the conversation from its beginning."""
     first = next((frame for frame in conversation.frames if frame.is_request), None)
     return first is not None and (first.method == "initialize" or bool(conversation.recording.marks))
 
@@ -63,10 +63,10 @@ def every_message_names_the_version(conversation: Conversation, side: Side) -> I
 def a_request_has_an_id_and_a_method(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
         if type(frame.message["method"]) is not str:
-            return "method is no string"
+            return "method is not a string"
         request_id = frame.message.get("id")
         if type(request_id) is int:
-            return "" if request_id in INT64 else "id is no 64-bit integer"
+            return "" if request_id in INT64 else "id is not a 64-bit integer"
         return (
             ""
             if request_id is None or type(request_id) is str
@@ -153,15 +153,15 @@ def an_error_has_a_code_and_a_message(conversation: Conversation, side: Side) ->
     def why(frame: Frame) -> str:
         error = frame.message["error"]
         if type(error) is not dict:
-            return "error is no object"
+            return "error is not an object"
         if type(error.get("code")) is not int:
-            return "error.code is no integer"
-        return "" if type(error.get("message")) is str else "error.message is no string"
+            return "error.code is not an integer"
+        return "" if type(error.get("message")) is str else "error.message is not a string"
 
     yield from observe_each(errors(conversation, side), why)
 
 
-@rule("RPC-08", fix="Say in one short sentence what is wrong; details belong into data.")
+@rule("RPC-08", fix="Name the problem in one short sentence; put details into data.")
 def the_message_of_an_error_is_short(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
         text = frame.message["error"]["message"].strip()
@@ -176,7 +176,7 @@ def the_message_of_an_error_is_short(conversation: Conversation, side: Side) -> 
 
 
 def errors(conversation: Conversation, side: Side) -> list[Frame]:
-    """Error answers of a side. An error beside a result that is null is no error."""
+    """Error answers of a side. An error beside a result that is null is not an error."""
     answers = (frame for frame in frames_from(conversation, side) if frame.is_answer)
     return [frame for frame in answers if frame.message.get("error") is not None]
 

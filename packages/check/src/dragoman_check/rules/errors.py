@@ -58,7 +58,10 @@ def a_missing_session_has_its_own_code(conversation: Conversation) -> Iterator[O
             )
         elif _matches(_NO_SESSION, request):
             yield observe(
-                False, request.answer, "a session is not there, and the code is not -32002", request.request
+                False,
+                request.answer,
+                "the session does not exist, but the code is not -32002",
+                request.request,
             )
 
 
@@ -68,7 +71,9 @@ def a_missing_file_has_its_own_code(conversation: Conversation) -> Iterator[Obse
         if call.code == NOT_FOUND:
             yield kept(call.answer)
         elif call.has_error and _matches(_NO_FILE, call):
-            yield observe(False, call.answer, "a file is not there, and the code is not -32002", call.request)
+            yield observe(
+                False, call.answer, "the file does not exist, but the code is not -32002", call.request
+            )
 
 
 def _error(exchange: Exchange) -> JsonObject:

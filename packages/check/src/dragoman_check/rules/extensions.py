@@ -52,10 +52,10 @@ def meta_is_an_object(conversation: Conversation, side: Side) -> Iterator[Observ
     for frame, member in noted_members(conversation, side):
         if member.name == "_meta":
             fine = type(member.value) in (dict, type(None))
-            yield observe(fine, frame, f"{member.path}._meta is no object")
+            yield observe(fine, frame, f"{member.path}._meta is not an object")
 
 
-@rule("EXT-02", fix="Take _meta in every message.")
+@rule("EXT-02", fix="Accept _meta in every message.")
 def meta_is_taken(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for request in requests_to(conversation, side):
         meta = request.params.get("_meta", 0)
@@ -136,7 +136,7 @@ def a_private_request_is_answered(conversation: Conversation, side: Side) -> Ite
             if is_probe(request.method) and is_never_answered(conversation, side, request):
                 yield observe(False, request.request, "a private request was never answered")
         elif is_probe(request.method) and request.code not in (-32000, -32800):
-            why = "a private method that nobody knows is not refused with -32601"
+            why = "an unknown private method is not refused with -32601"
             yield observe(request.code == -32601, request.answer, why, request.request)
         else:
             yield kept(request.answer)
@@ -157,7 +157,7 @@ def unknown_notifications_are_ignored(conversation: Conversation, side: Side) ->
             (refusal for refusal in refusals if _last_before(conversation, side, refusal) is frame), None
         )
         if answer is not None:
-            yield observe(False, answer, "a notification that nobody knows was answered", frame)
+            yield observe(False, answer, "an unknown notification was answered", frame)
         elif end is not None:
             yield kept(frame)
 
@@ -175,7 +175,7 @@ def _last_before(conversation: Conversation, side: Side, answer: Frame) -> Frame
     return next(notes, None)
 
 
-@rule("EXT-11", fix="Read _meta that is no object as absent.")
+@rule("EXT-11", fix="Read _meta that is not an object as absent.")
 def malformed_meta_counts_as_absent(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for request in requests_to(conversation, side):
         meta = request.params.get("_meta", {})
@@ -184,4 +184,4 @@ def malformed_meta_counts_as_absent(conversation: Conversation, side: Side) -> I
         if request.has_result:
             yield kept(request.answer)
         elif request.code in (-32600, -32602, -32603):
-            yield observe(False, request.answer, "refused because _meta is no object", request.request)
+            yield observe(False, request.answer, "refused because _meta is not an object", request.request)

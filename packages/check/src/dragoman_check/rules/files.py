@@ -1,7 +1,7 @@
-"""FS: files that a client lends to an agent.
+"""FS: files that a client provides to an agent.
 
 Some things show only in an examination, in stretches marked `write a file`, `write into a missing folder`,
-`read a missing file`, `read what is no text`, `read outside`, `read through dots` and `read through a link`.
+`read a missing file`, `read what is not text`, `read outside`, `read through dots` and `read through a link`.
 The fact `written` says whether the first of them did what it should.
 """
 
@@ -113,7 +113,7 @@ def _lines(content: str) -> list[str]:
 
 
 def _plain(lines: list[str]) -> list[str]:
-    """Whether a part ends with a newline is nobody's rule."""
+    """The text without a final newline, which no rule demands."""
     while lines and not lines[-1]:
         lines = lines[:-1]
     return lines
@@ -179,7 +179,7 @@ def a_write_is_answered_with_an_object(conversation: Conversation) -> Iterator[O
             yield observe(right, call.answer, "the result of a write is neither an object nor null")
 
 
-@rule("FS-09", side="agent", fix="Take null for the result of a write.", versions=(1,))
+@rule("FS-09", side="agent", fix="Accept null as the result of a write.", versions=(1,))
 def null_is_a_result_of_a_write(conversation: Conversation) -> Iterator[Observation]:
     for call in _calls(conversation, WRITE):
         if call.answer is None or call.answer.message.get("result", 0) is not None:
@@ -210,14 +210,14 @@ def what_was_not_lent_stays_closed(conversation: Conversation) -> Iterator[Obser
             yield observe(call.has_error, call.answer, "a file outside was read by a detour", call.request)
 
 
-@rule("FS-12", side="client", fix="Answer a read of what is no text with an error.")
+@rule("FS-12", side="client", fix="Answer a read of what is not text with an error.")
 def what_is_no_text_is_not_read(conversation: Conversation) -> Iterator[Observation]:
-    for call in _calls_in_stretch(conversation, "read what is no text"):
+    for call in _calls_in_stretch(conversation, "read what is not text"):
         if call.answer is not None:
-            yield observe(call.has_error, call.answer, "bytes that are no text were given out as text")
+            yield observe(call.has_error, call.answer, "bytes that are not text were given out as text")
 
 
-@rule("FS-13", side="client", fix="Answer a line or a limit that is no number with -32602.")
+@rule("FS-13", side="client", fix="Answer a line or a limit that is not a number with -32602.")
 def a_bad_line_is_refused(conversation: Conversation) -> Iterator[Observation]:
     for call in _calls(conversation, READ):
         if call.answer is not None and any(_is_bad(call.params.get(name)) for name in ("line", "limit")):

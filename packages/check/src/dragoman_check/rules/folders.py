@@ -93,7 +93,7 @@ def files_in_the_folder_can_be_used(conversation: Conversation) -> Iterator[Obse
 
 
 class FinishedToolCall(Struct):
-    """A tool call that has ended, with the places that it was told to work on."""
+    """A finished tool call, with the places that it worked on."""
 
     end: Frame
     is_success: bool
@@ -137,7 +137,7 @@ def named_files(turn: ObservedTurn) -> list[str]:
 
 
 def touched_paths(turn: ObservedTurn) -> list[tuple[Frame, str]]:
-    """What the agent read, wrote, or said it works on."""
+    """Paths that the agent read, wrote, or named as its work."""
     paths: list[tuple[Frame, str]] = []
     for frame in turn.during:
         if frame.method in ("fs/read_text_file", "fs/write_text_file"):
@@ -154,13 +154,13 @@ def file_requests(conversation: Conversation) -> list[Exchange]:
 
 
 def was_allowed(conversation: Conversation, exchange: Exchange) -> bool:
-    """Whether somebody had a say in a request: a permission in this turn, or a link in the prompt."""
+    """Whether a person allowed a request: by a permission in this turn, or a link in the prompt."""
     path = text(exchange.params.get("path", exchange.params.get("cwd")))
     return may_use(conversation, session_of(exchange), path, exchange.request)
 
 
 def may_use(conversation: Conversation, session: str, path: str, frame: Frame) -> bool:
-    """Whether somebody had a say in the use of a path before a frame."""
+    """Whether a person allowed the use of a path before a frame."""
     turns = running_turns(conversation, frame.number, session)
     if any(path in uri for turn in turns for uri in _links(turn)):
         return True
@@ -188,7 +188,9 @@ def files_outside_of_the_folders_are_not_touched_unasked(conversation: Conversat
             continue
         inside = is_under(request.params["path"], setup.folders)
         if inside or (request.has_result and not was_allowed(conversation, request)):
-            yield observe(inside, request.request, "a file outside of the folders, and nobody was asked")
+            yield observe(
+                inside, request.request, "a file outside of the folders was touched without permission"
+            )
 
 
 @rule_v1("SES-08", side="agent", fix="Ask before a tool works outside of the session's folders.")

@@ -46,7 +46,7 @@ def requested_version(exchange: Exchange) -> Json:
 
 
 def info_of(fields: JsonObject, name: str) -> Json:
-    """Who a side says it is; version 2 calls it `info`."""
+    """The name and version of a side; version 2 calls it `info`."""
     return fields.get(name, fields.get("info"))
 
 
@@ -73,7 +73,7 @@ def nothing_is_asked_before_the_handshake_is_over(conversation: Conversation) ->
 @rule("INIT-02", side="client", fix="Send protocolVersion as one integer from 0 to 65535.")
 def the_client_names_one_version(conversation: Conversation) -> Iterator[Observation]:
     for handshake in handshakes(conversation):
-        why = "protocolVersion is no integer from 0 to 65535"
+        why = "protocolVersion is not an integer from 0 to 65535"
         yield observe(requested_version(handshake) is not None, handshake.request, why)
 
 
@@ -88,7 +88,7 @@ def the_client_says_what_it_can(conversation: Conversation) -> Iterator[Observat
         if name in handshake.params:
             wrong = [error for error in _all_errors(handshake.request, conversation) if f"$.{name}" in error]
             fine = type(handshake.params[name]) is dict and not wrong
-            yield observe(fine, handshake.request, wrong[0] if wrong else f"{name} is no object")
+            yield observe(fine, handshake.request, wrong[0] if wrong else f"{name} is not an object")
 
 
 def _all_errors(frame: Frame, conversation: Conversation) -> list[str]:
@@ -121,7 +121,7 @@ def the_agent_answers_with_version_and_capabilities(conversation: Conversation) 
             continue
         version = handshake.result.get("protocolVersion")
         if type(version) is not int or version not in VERSIONS:
-            yield observe(False, handshake.answer, "protocolVersion is no integer from 0 to 65535")
+            yield observe(False, handshake.answer, "protocolVersion is not an integer from 0 to 65535")
             continue
         if _is_first_shape(handshake):
             continue  # judged by INIT-07
@@ -284,7 +284,7 @@ def a_client_lives_with_malformed_capabilities(conversation: Conversation) -> It
         yield kept(handshake.answer)
     elif conversation.recording.facts.get("exit") not in (None, 0):
         yield observe(
-            False, handshake.answer, "the client said nothing more after capabilities of the wrong type"
+            False, handshake.answer, "the client sent nothing more after capabilities of the wrong type"
         )
 
 

@@ -47,7 +47,7 @@ def _is_ready(conversation: Conversation, method: str, request: Frame) -> bool:
 def _observe_survival(
     conversation: Conversation, side: Side, odd: Callable[[Deviation], bool], what: str
 ) -> Iterator[Observation]:
-    """Nobody answers notifications and answers: whoever speaks on has lived with them."""
+    """Check that a side sends further messages, because it does not answer notifications and answers."""
     for frame in frames_to(conversation, side):
         if not frame.is_request and any(map(odd, read_frame(frame, conversation).forgiven)):
             if has_spoken(conversation, side, frame):
@@ -125,7 +125,7 @@ def everything_else_is_strict(conversation: Conversation, side: Side) -> Iterato
 
 
 def _was_lenient(path: str) -> bool:
-    """Whether an earlier schema forgave it: whoever reads as that one did is not wrong."""
+    """Whether an earlier schema accepted it, so that accepting it is not wrong."""
     names = (
         "$.mcpServers[",
         "$.additionalDirectories",

@@ -65,7 +65,7 @@ def a_listing_needs_no_params(conversation: Conversation) -> Iterator[Observatio
 def a_listing_has_sessions(conversation: Conversation) -> Iterator[Observation]:
     for call in lists(conversation):
         if call.has_result:
-            yield observe(type(call.result.get("sessions")) is list, call.answer, "sessions is no list")
+            yield observe(type(call.result.get("sessions")) is list, call.answer, "sessions is not a list")
 
 
 @rule("LST-04", side="agent", fix="Answer with an empty list if no session matches.")
@@ -105,17 +105,17 @@ def listed_sessions_are_whole(conversation: Conversation) -> Iterator[Observatio
 
 
 def item_fault(item: Json) -> str:
-    """What is wrong with a listed session; empty if nothing is."""
+    """The mistake in a listed session; empty if nothing is."""
     missing = missing_member(item, sessionId=str, cwd=str)
     if missing:
         return f"{missing} of a listed session is missing or wrong"
     if not is_absolute(item["cwd"]):
         return "the cwd of a listed session is not absolute"
     if item.get("title") is not None and type(item["title"]) is not str:
-        return "the title of a listed session is no text"
+        return "the title of a listed session is not text"
     time = item.get("updatedAt")
     if time is not None and not (type(time) is str and _TIME.fullmatch(time)):
-        return "updatedAt of a listed session is no time in ISO 8601"
+        return "updatedAt of a listed session is not a time in ISO 8601"
     return ""
 
 
@@ -183,7 +183,7 @@ def listed_roots_are_whole(conversation: Conversation) -> Iterator[Observation]:
             yield observe(right, call.answer, "the additional directories are not the session's")
 
 
-@rule_v1("LST-12", side="client", fix="Take the reported directories as they are; forget earlier ones.")
+@rule_v1("LST-12", side="client", fix="Use the reported directories as they are; forget earlier ones.")
 def reported_roots_are_not_merged(conversation: Conversation) -> Iterator[Observation]:
     for request in setup_requests(conversation, "session/load", "session/resume"):
         reports = [
@@ -234,10 +234,10 @@ def _info_fault(frame: Frame) -> str:
     if info.keys() & {"sessionId", "cwd", "additionalDirectories"}:
         return "session_info_update holds what never changes"
     if type(info.get("title")) not in (str, type(None)):
-        return "title is no text"
+        return "title is not text"
     time = info.get("updatedAt")
     right = time is None or (type(time) is str and _TIME.fullmatch(time))
-    return "" if right else "updatedAt is no time in ISO 8601"
+    return "" if right else "updatedAt is not a time in ISO 8601"
 
 
 @rule_v1("LST-16", side="agent", fix="List sessions with the title that was told last.")

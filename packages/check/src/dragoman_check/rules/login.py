@@ -55,7 +55,7 @@ def every_method_has_an_id_and_a_name(conversation: Conversation) -> Iterator[Ob
         conversation.initialize.result.get("authMethods") if conversation.initialize is not None else None
     )
     if type(methods) not in (list, type(None)):
-        yield observe(False, _answer(conversation), "authMethods is no list")
+        yield observe(False, _answer(conversation), "authMethods is not a list")
     for at, entry in enumerate(offered_methods(conversation)):
         fine = type(entry) is dict and type(entry.get("id")) is str and type(entry.get("name")) is str
         yield observe(fine, _answer(conversation), f"authMethods[{at}] has no id or no name")
@@ -91,7 +91,7 @@ def only_offered_methods_are_used(conversation: Conversation) -> Iterator[Observ
 
 
 def _logins(conversation: Conversation) -> list[Exchange]:
-    """Those after the handshake, with an id that can be compared."""
+    """Logins after the handshake, with an id that can be compared."""
     end = _answer(conversation)
     calls = conversation.calls(*LOGINS, direction="to_agent") if end is not None else []
     return [
@@ -169,7 +169,7 @@ def _empty(calls: list[Exchange]) -> Iterator[Observation]:
         if call.answer is not None and not call.has_error:
             result = call.answer.message.get("result")
             fine = type(result) is dict and not (result.keys() - {"_meta"})
-            yield observe(fine, call.answer, "the result is no empty object", call.request)
+            yield observe(fine, call.answer, "the result is not an empty object", call.request)
 
 
 @rule("AUTH-08", side="agent", fix="Serve requests after a login that succeeded.")
@@ -212,7 +212,7 @@ def _says_so(exchange: Exchange) -> bool:
 
 
 def _is_cured(conversation: Conversation, exchange: Exchange, login: Exchange | None) -> bool:
-    """Whether the very same request succeeded as soon as somebody had logged in."""
+    """Whether the same request succeeded after a login."""
     if login is None or exchange.answer is None or exchange.answer.number > login.request.number:
         return False
     fine = [
@@ -255,7 +255,7 @@ def the_environment_is_a_map_of_strings(conversation: Conversation) -> Iterator[
         env = entry.get("env")
         if entry.get("type") == "terminal" and env is not None:
             fine = type(env) is dict and all(type(value) is str for value in env.values())
-            yield observe(fine, _answer(conversation), "env of a terminal method is no map of strings")
+            yield observe(fine, _answer(conversation), "env of a terminal method is not a map of strings")
 
 
 @rule("AUTH-26", side="agent", fix="Begin a type of your own with an underscore.", versions=(2,))
@@ -263,7 +263,7 @@ def the_type_of_a_method_is_known_or_private(conversation: Conversation) -> Iter
     for entry in _objects(conversation):
         kind = entry.get("type")
         right = kind in ("agent", "terminal") or (type(kind) is str and kind.startswith("_"))
-        yield observe(right, _answer(conversation), "a method's type is none that is known, and not private")
+        yield observe(right, _answer(conversation), "a method's type is neither known nor private")
 
 
 @rule(
@@ -330,14 +330,14 @@ def a_logout_closes_the_gate(conversation: Conversation) -> Iterator[Observation
             is_gated = is_gated or call.code == LOGIN_NEEDED
 
 
-@rule("AUTH-21", side="client", fix="Live with -32000 in the middle of a session: offer to log in again.")
+@rule("AUTH-21", side="client", fix="Handle -32000 in the middle of a session: offer to log in again.")
 def a_client_lives_with_a_gate_that_closes(conversation: Conversation) -> Iterator[Observation]:
     for call in conversation.calls("session/prompt", direction="to_agent"):
         if call.code == LOGIN_NEEDED and call.answer is not None:
             if has_spoken(conversation, "client", call.answer):
                 yield kept(call.answer)
             elif conversation.recording.facts.get("exit") not in (None, 0):
-                yield observe(False, call.answer, "the client said nothing more when a login was asked for")
+                yield observe(False, call.answer, "the client sent nothing more when a login was asked for")
 
 
 @rule(

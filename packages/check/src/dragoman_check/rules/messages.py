@@ -25,7 +25,7 @@ CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 def ids_of_messages_are_texts(conversation: Conversation) -> Iterator[Observation]:
     for frame in conversation.updates(*CHUNKS):
         if update_of(frame).get("messageId") is not None:
-            yield observe(bool(text(update_of(frame)["messageId"])), frame, "messageId is no text, or empty")
+            yield observe(bool(text(update_of(frame)["messageId"])), frame, "messageId is not text, or empty")
 
 
 @rule_v1("TURN-09", side="agent", fix="Use each messageId for one message only.")
@@ -70,7 +70,7 @@ def usage_is_whole(conversation: Conversation) -> Iterator[Observation]:
 def _usage_fault(frame: Frame) -> str:
     usage = update_of(frame)
     if not all(_is_count(usage.get(name)) for name in ("used", "size")):
-        return "used or size is no whole number, or is below zero"
+        return "used or size is not a whole number, or is below zero"
     cost = usage.get("cost")
     if cost is None:
         return ""
@@ -97,7 +97,7 @@ def a_client_lives_with_updates_that_it_does_not_know(conversation: Conversation
     yield from observe_survival(conversation, broken, "an update that it cannot know")
 
 
-@rule_v1("TURN-22", side="client", fix="Take updates of commands, modes, options and titles at any time.")
+@rule_v1("TURN-22", side="client", fix="Accept updates of commands, modes, options and titles at any time.")
 def a_client_takes_updates_outside_of_a_turn(conversation: Conversation) -> Iterator[Observation]:
     yield from observe_survival(conversation, _idle_updates(conversation), "an update outside of a turn")
 

@@ -25,7 +25,7 @@ _SWITCH = re.compile(r"(switch|exit|enter|set)_?(plan_?)?mode", re.IGNORECASE)
 
 
 def mode_fault(modes: Json) -> str:
-    """What is wrong with the shape of `modes`; empty if nothing is."""
+    """The mistake in the shape of `modes`; empty if nothing is."""
     missing = missing_member(modes, currentModeId=str, availableModes=list)
     if missing:
         return f"modes: {missing} is missing or wrong"
@@ -67,7 +67,7 @@ def the_current_mode_is_one_of_the_modes(conversation: Conversation) -> Iterator
     for exchange, modes in _offers(conversation):
         if not mode_fault(modes):
             right = modes["currentModeId"] in mode_ids(modes)
-            yield observe(right, exchange.answer, "currentModeId is none of availableModes")
+            yield observe(right, exchange.answer, "currentModeId is not one of availableModes")
 
 
 def _sets(conversation: Conversation) -> list[Exchange]:
@@ -80,10 +80,12 @@ def a_mode_that_is_set_was_offered(conversation: Conversation) -> Iterator[Obser
         offers = mode_ids(modes_at(conversation, session_of(change), change.request.number))
         if offers:
             right = change.params.get("modeId") in offers
-            yield observe(right, change.request, "modeId is none of the modes that were offered")
+            yield observe(right, change.request, "modeId is not one of the modes that were offered")
 
 
-@rule_v1("MODE-05", side="agent", fix="Take session/set_mode at any time and answer it with an empty object.")
+@rule_v1(
+    "MODE-05", side="agent", fix="Accept session/set_mode at any time and answer it with an empty object."
+)
 def a_mode_can_be_set_at_any_time(conversation: Conversation) -> Iterator[Observation]:
     for change in _sets(conversation):
         if is_fair(conversation, change) and is_known(conversation, change):

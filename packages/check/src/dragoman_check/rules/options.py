@@ -77,7 +77,7 @@ def listed_at(conversation: Conversation, session: str, number: int) -> OptionLi
 
 
 def values_of(option: JsonObject) -> list[str]:
-    """What a select offers, groups included."""
+    """The values of a select, groups included."""
     values: list[str] = []
     for choice in items(option.get("options")):
         if "options" in choice:
@@ -88,9 +88,9 @@ def values_of(option: JsonObject) -> list[str]:
 
 
 def option_fault(options: object) -> str:
-    """What is wrong with the shape of a list of options; empty if nothing is."""
+    """The mistake in the shape of a list of options; empty if nothing is."""
     if type(options) is not list:
-        return "configOptions is no list"
+        return "configOptions is not a list"
     return next((fault for fault in map(_fault, options) if fault), "")
 
 
@@ -135,7 +135,7 @@ def the_value_of_a_select_is_one_of_its_choices(conversation: Conversation) -> I
         selects = [option for option in items(listing.options) if option.get("type") == "select"]
         wrong = [option for option in selects if option.get("currentValue") not in values_of(option)]
         if selects:
-            yield observe(not wrong, listing.frame, "a currentValue is none of its option's choices")
+            yield observe(not wrong, listing.frame, "a currentValue is not one of its option's choices")
 
 
 @rule_v1("CFG-08", side="agent", fix="Send boolean options only to clients that advertise them.")
@@ -215,7 +215,7 @@ def what_was_not_offered_is_refused(conversation: Conversation) -> Iterator[Obse
             yield observe(change.code == BAD_PARAMS, change.request, "not refused with -32602", change.answer)
 
 
-@rule_v1("CFG-19", side="agent", fix="Take session/set_config_option at any time.")
+@rule_v1("CFG-19", side="agent", fix="Accept session/set_config_option at any time.")
 def an_option_can_be_set_at_any_time(conversation: Conversation) -> Iterator[Observation]:
     for change in sets(conversation):
         if is_legal(conversation, change) and _can_judge(conversation, change):

@@ -22,7 +22,7 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-@rule("PERM-01", side="agent", fix="Nothing: permission may be asked for or not.")
+@rule("PERM-01", side="agent", fix="Nothing: asking for permission is optional.")
 def permission_is_asked_for(conversation: Conversation) -> Iterator[Observation]:
     for question in permission_exchanges(conversation):
         yield kept(question.exchange.request)
@@ -59,7 +59,7 @@ def an_option_is_of_a_known_kind(conversation: Conversation) -> Iterator[Observa
     for question in permission_exchanges(conversation):
         if question.options:
             right = all(option.get("kind") in KINDS for option in question.options)
-            yield observe(right, question.exchange.request, "kind of an option is none of the four")
+            yield observe(right, question.exchange.request, "kind of an option is not one of the four")
 
 
 @rule("PERM-04", side="agent", fix="Offer at least one option, each with an id of its own.")

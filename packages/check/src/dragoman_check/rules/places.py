@@ -24,7 +24,7 @@ def numbers_keep_their_bounds(conversation: Conversation, side: Side) -> Iterato
     for frame in frames_from(conversation, side):
         message_id = frame.message.get("id")
         if type(message_id) is int and not -(2**63) <= message_id < 2**63:
-            yield observe(False, frame, "id is no 64-bit integer")
+            yield observe(False, frame, "id is not a 64-bit integer")
 
 
 @rule("RPC-24", fix="Write every path as an absolute one.")
@@ -34,7 +34,7 @@ def paths_are_absolute(conversation: Conversation, side: Side) -> Iterator[Obser
             continue
         for path in member.value if type(member.value) is list else [member.value]:
             if type(path) is str:
-                why = f"{member.path}.{member.name} is no absolute path"
+                why = f"{member.path}.{member.name} is not an absolute path"
                 yield observe(is_absolute(path), frame, why)
 
 

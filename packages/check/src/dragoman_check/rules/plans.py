@@ -1,4 +1,4 @@
-"""PLAN: every plan update holds the whole plan."""
+"""PLAN: every plan update contains the whole plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNOBSERVED: dict[str, str] = {
 
 
 def plan_of(frame: Frame) -> Json:
-    """The entries that an update tells; None if it is of another kind."""
+    """The entries of a plan update; None if it is of another kind."""
     update = update_of(frame)
     if update.get("sessionUpdate") == "plan":
         return update.get("entries")
@@ -43,7 +43,7 @@ def _key(frame: Frame) -> tuple[str, str]:
     return session_of(frame), text(plan.get("planId")) if type(plan) is dict else ""
 
 
-@rule("PLAN-01", side="agent", fix="Tell the client of a plan that the model makes.")
+@rule("PLAN-01", side="agent", fix="Send the client the plan that the model makes.")
 def a_plan_is_told(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
         plans = turn.updates("plan", "plan_update")
@@ -53,7 +53,7 @@ def a_plan_is_told(conversation: Conversation) -> Iterator[Observation]:
         if plans:
             yield kept(plans[0])
         elif plan_calls and turn.end is not None:
-            yield observe(False, plan_calls[0], "a tool made a plan, and the turn told of none")
+            yield observe(False, plan_calls[0], "a tool made a plan, but the turn sent none")
 
 
 def _makes_a_plan(frame: Frame) -> bool:
@@ -131,7 +131,7 @@ def progress_of_a_plan_is_told(conversation: Conversation) -> Iterator[Observati
             yield kept(plans[-1])
         elif len(plans) == 1 and len(plan_calls) > 1 and turn.end is not None:
             yield observe(
-                False, plan_calls[-1], "a tool changed the plan, and it was not told again", plans[0]
+                False, plan_calls[-1], "a tool changed the plan, but the plan was not sent again", plans[0]
             )
 
 

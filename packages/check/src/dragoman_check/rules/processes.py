@@ -228,7 +228,7 @@ def _prints_its_folder(console: ObservedTerminal) -> bool:
 
 
 def _printed_lines(console: ObservedTerminal) -> list[str]:
-    """What a command has printed, once it has ended."""
+    """The output of a command, once it has ended."""
     last_outputs = [call for call in console.of(OUTPUT) if call.result.get("exitStatus") is not None]
     return text(last_outputs[-1].result.get("output")).split() if last_outputs else []
 

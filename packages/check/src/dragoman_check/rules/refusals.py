@@ -23,7 +23,7 @@ def a_refused_tool_does_not_run(conversation: Conversation) -> Iterator[Observat
     yield from _observe_files(conversation, "reject_once", "cancelled")
 
 
-@rule("PERM-10", side="agent", fix="Take every answer that is no clear yes for a no.")
+@rule("PERM-10", side="agent", fix="Treat every answer that is not a clear yes as a no.")
 def an_odd_answer_is_no_permission(conversation: Conversation) -> Iterator[Observation]:
     for question in permission_exchanges(conversation):
         if question.is_answered and not question.is_refused and not question.is_allowed:
@@ -38,7 +38,7 @@ def _not_run(conversation: Conversation, question: PermissionExchange) -> Observ
 
 
 def _completion(conversation: Conversation, question: PermissionExchange) -> Frame | None:
-    """The update that says that its call was completed, unless somebody allowed it later."""
+    """The update that completes the call, unless it was allowed later."""
     answer = question.exchange.answer
     if answer is None or not question.call or _is_asked_again(conversation, question):
         return None

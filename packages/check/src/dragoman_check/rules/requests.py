@@ -42,7 +42,7 @@ def is_ready(conversation: Conversation, exchange: Exchange) -> bool:
 
 
 def is_made_up(method: str) -> bool:
-    """Whether no version of the protocol has it, and nobody keeps it for himself either."""
+    """Whether no version of the protocol has the method, and no program uses it privately."""
     if not method or method.startswith("_") or method in OLD_METHODS:
         return False
     return not any(row.name == method for version in (1, 2) for row in table(version))
@@ -54,7 +54,7 @@ def is_probe(method: str) -> bool:
 
 
 def is_never_answered(conversation: Conversation, side: Side, exchange: Exchange) -> bool:
-    """Whether a side left a request alone, although it answered a later one, or said nothing more at all."""
+    """Whether a side left a request alone, although it answered a later one, or sent nothing more."""
     if exchange.answer is not None:
         return False
     return proof(conversation, side).after(exchange.request.number) is not None or has_fallen_silent(
@@ -79,18 +79,18 @@ def an_unknown_method_is_refused(conversation: Conversation, side: Side) -> Iter
             )
         elif request.has_result and is_probe(request.method):
             yield observe(
-                False, request.answer, "a method that nobody has was answered with a result", request.request
+                False, request.answer, "an unknown method was answered with a result", request.request
             )
 
 
-@rule("RPC-10", fix="Answer a line that is no JSON with error -32700 and id null, and go on.")
+@rule("RPC-10", fix="Answer a line that is not JSON with error -32700 and id null, and go on.")
 def what_is_no_json_is_refused(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for stray in strays(conversation, side):
         if stray.kind == "text":
             yield from _observe_refusal(conversation, side, stray, -32700)
 
 
-@rule("RPC-11", fix="Answer JSON that is no request with error -32600 and id null, and run nothing.")
+@rule("RPC-11", fix="Answer JSON that is not a request with error -32600 and id null, and run nothing.")
 def what_is_no_request_is_refused(conversation: Conversation, side: Side) -> Iterator[Observation]:
     speaks = (
         conversation.initialize is not None
@@ -141,7 +141,9 @@ def the_connection_stays_usable(conversation: Conversation, side: Side) -> Itera
         if request.answer is not None and request.code in (-32600, -32601, -32602, -32603):
             yield from _went_on(conversation, side, request.answer, "after an error")
     for stray in strays(conversation, side):
-        yield from _went_on(conversation, side, stray.reply or stray.frame, "after a line that is no message")
+        yield from _went_on(
+            conversation, side, stray.reply or stray.frame, "after a line that is not a message"
+        )
 
 
 def _went_on(conversation: Conversation, side: Side, frame: Frame, when: str) -> Iterator[Observation]:
@@ -222,12 +224,12 @@ def unknown_members_are_ignored(conversation: Conversation, side: Side) -> Itera
             yield kept(request.answer)
         elif request.code in (-32600, -32602, -32603) and succeeds_otherwise(conversation, side, request):
             yield observe(
-                False, request.answer, "a request with a member nobody knows was refused", request.request
+                False, request.answer, "a request with an unknown member was refused", request.request
             )
 
 
 def succeeds_otherwise(conversation: Conversation, side: Side, refusal: Exchange) -> bool:
-    """Whether such a request ever gets a result: whoever refuses all of them has other reasons."""
+    """Whether such a request ever gets a result: a side that refuses all of them has other reasons."""
     return any(
         request.method == refusal.method and request.has_result for request in requests_to(conversation, side)
     )

@@ -64,7 +64,7 @@ def roots_are_absolute(conversation: Conversation) -> Iterator[Observation]:
 @rule_v1(
     "ADIR-03",
     side="agent",
-    fix="Refuse roots that are no list of absolute paths with -32602.",
+    fix="Refuse roots that are not a list of absolute paths with -32602.",
     is_reading=True,
 )
 def bad_roots_are_refused(conversation: Conversation) -> Iterator[Observation]:
@@ -79,7 +79,7 @@ def bad_roots_are_refused(conversation: Conversation) -> Iterator[Observation]:
     "INIT-14",
     side="agent",
     unavoidable=True,
-    fix="Take additionalDirectories, or do not advertise sessionCapabilities.additionalDirectories.",
+    fix="Accept additionalDirectories, or do not advertise sessionCapabilities.additionalDirectories.",
 )
 def advertised_roots_are_taken(conversation: Conversation) -> Iterator[Observation]:
     """In the stretch `new with roots` the folders are there."""

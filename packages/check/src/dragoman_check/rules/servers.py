@@ -19,7 +19,7 @@ TYPES = ("http", "sse", "acp")
 
 
 def entry_fault(entry: Json) -> str:
-    """What is wrong with an entry of mcpServers; empty if nothing is."""
+    """The mistake in an entry of mcpServers; empty if nothing is."""
     kind = entry.get("type") if type(entry) is dict else None
     if kind == "acp":
         missing = missing_member(entry, name=str, serverId=str)
@@ -74,7 +74,7 @@ def _odd_stdio(entry: JsonObject) -> str:
     return "" if is_absolute(entry["command"]) else "the command of an MCP server is not absolute"
 
 
-@rule_v1("SES-10", side="agent", fix="Start MCP servers over stdio and say initialize to them.")
+@rule_v1("SES-10", side="agent", fix="Start MCP servers over stdio and send them initialize.")
 def servers_over_stdio_are_started(conversation: Conversation) -> Iterator[Observation]:
     logs = _logs(conversation)
     if logs and (setup := _setup_with_servers(conversation)) is not None:

@@ -91,7 +91,7 @@ def a_closed_session_is_gone(conversation: Conversation) -> Iterator[Observation
 def a_close_is_answered_with_an_object(conversation: Conversation) -> Iterator[Observation]:
     for close in closes(conversation):
         if close.has_result:
-            yield observe(_is_object(close), close.answer, "the result is no object")
+            yield observe(_is_object(close), close.answer, "the result is not an object")
 
 
 @rule_v1("CLO-05", side="agent", fix="Answer the close of an unknown session with success or -32002.")
@@ -107,7 +107,7 @@ def closing_an_unknown_session_is_answered(conversation: Conversation) -> Iterat
             )
 
 
-@rule_v1("CLO-06", side="client", fix="Take -32002 as the answer to session/close for: it is closed.")
+@rule_v1("CLO-06", side="client", fix="Read -32002 as the answer to session/close as: the session is closed.")
 def a_client_takes_not_found_for_closed(conversation: Conversation) -> Iterator[Observation]:
     refusals = [
         close.answer for close in closes(conversation) if close.code == NOT_FOUND and close.answer is not None
@@ -177,7 +177,9 @@ def what_is_not_there_can_be_deleted(conversation: Conversation) -> Iterator[Obs
     deleted_ids: set[str] = set()
     for delete in deletes(conversation):
         session = session_of(delete)
-        is_gone = session in deleted_ids or is_in_stretch(conversation, delete.request, "delete of nobody")
+        is_gone = session in deleted_ids or is_in_stretch(
+            conversation, delete.request, "delete of an unknown session"
+        )
         if is_fair(conversation, delete) and session and is_gone:
             yield observe(
                 delete.has_result,
@@ -193,7 +195,7 @@ def what_is_not_there_can_be_deleted(conversation: Conversation) -> Iterator[Obs
 def a_delete_is_answered_with_an_object(conversation: Conversation) -> Iterator[Observation]:
     for delete in deletes(conversation):
         if delete.has_result:
-            yield observe(_is_object(delete), delete.answer, "the result is no object")
+            yield observe(_is_object(delete), delete.answer, "the result is not an object")
 
 
 @rule_v1("DEL-05", side="agent", fix="Answer loads of deleted sessions, and deletions of those in use.")

@@ -49,7 +49,7 @@ def replay(conversation: Conversation, exchange: Exchange) -> list[Frame]:
 
 
 def quiet_loads(conversation: Conversation, method: str) -> list[Exchange]:
-    """Those that succeeded while no turn of their session was running: what came is theirs."""
+    """Successful loads while no turn of their session was running, so that all updates are theirs."""
     return [
         request
         for request in setup_requests(conversation, method)
@@ -137,7 +137,9 @@ def nothing_is_replayed_after_the_answer(conversation: Conversation) -> Iterator
 
 
 def _is_history(conversation: Conversation, exchange: Exchange, frame: Frame) -> bool:
-    """Agents greet and warn after a load: a message is history if it was told before, or answers a user."""
+    """Whether a message after a load is history: sent before, or an answer to a user. Agents greet and warn
+    too.
+    """
     if not is_update(frame, "agent_message_chunk"):
         return is_update(frame, *HISTORY_KINDS)
     messages = [chunk for chunk in replay(conversation, exchange) if is_update(chunk, *CHUNKS)]
@@ -147,14 +149,14 @@ def _is_history(conversation: Conversation, exchange: Exchange, frame: Frame) ->
 
 
 def was_replayed(conversation: Conversation, exchange: Exchange, frame: Frame) -> bool:
-    """Whether a chunk repeats what the agent said before the session was left."""
+    """Whether a chunk repeats the agent's words from before."""
     chunk_text = squeeze("".join(chunk_texts([frame], "agent_message_chunk")))
     before = facts_before(conversation, session_of(exchange), exchange.request).agent
     return bool(chunk_text) and any(chunk_text in squeeze("".join(parts)) for parts in before)
 
 
 def _until_next(conversation: Conversation, exchange: Exchange) -> Iterator[Frame]:
-    """What is said about the session after the answer, before the client does anything with it again."""
+    """Updates of the session after the answer, before the client uses it again."""
     if exchange.answer is None:
         return
     for frame in conversation.between(exchange.answer, None):
@@ -182,7 +184,7 @@ def ids_of_replayed_messages_are_their_own(conversation: Conversation) -> Iterat
 
 
 def ids_stay_with_their_message(frames: list[Frame]) -> Iterator[Observation]:
-    """An id that comes back after the other role has spoken stands for two messages."""
+    """Find an id that comes back after the other role has spoken, and so names two messages."""
     past_ids: dict[str, set[str]] = {kind: set() for kind in CHUNKS}
     current: dict[str, set[str]] = {kind: set() for kind in CHUNKS}
     for frame in frames:
@@ -204,10 +206,10 @@ def a_load_is_answered_with_an_object(conversation: Conversation) -> Iterator[Ob
     for request in setup_requests(conversation, "session/load"):
         if request.has_result and request.answer is not None:
             right = type(request.answer.message["result"]) is dict
-            yield observe(right, request.answer, "the result is no object")
+            yield observe(right, request.answer, "the result is not an object")
 
 
-@rule_v1("LOAD-07", side="client", fix="Take null as well as an object as the answer to session/load.")
+@rule_v1("LOAD-07", side="client", fix="Accept null as well as an object as the answer to session/load.")
 def a_client_takes_both_answers_to_a_load(conversation: Conversation) -> Iterator[Observation]:
     answers = [
         request.answer
@@ -284,7 +286,7 @@ def usage_is_told_again(conversation: Conversation) -> Iterator[Observation]:
         if facts_before(conversation, session_of(load), load.request).usage:
             frames = [*replay(conversation, load), *_until_next(conversation, load)]
             right = any(is_update(frame, "usage_update") for frame in frames)
-            yield observe(right, load.request, "usage was known, and was not told", load.answer)
+            yield observe(right, load.request, "usage was known, but was not sent", load.answer)
 
 
 @rule_v1("LOAD-13", side="agent", fix="Leave notices out of the replay.")

@@ -64,7 +64,7 @@ def a_resume_is_answered_with_an_object(conversation: Conversation) -> Iterator[
     for request in setup_requests(conversation, "session/resume"):
         if request.has_result and request.answer is not None:
             right = type(request.answer.message["result"]) is dict
-            yield observe(right, request.answer, "the result is no object")
+            yield observe(right, request.answer, "the result is not an object")
 
 
 @rule_v1("RES-07", side="agent", fix="Answer with -32002 if the session is not known.")

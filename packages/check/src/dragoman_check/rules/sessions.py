@@ -37,7 +37,7 @@ _MISSING = re.compile(r"\bsession\b.*(not found|unknown|not exist)|(unknown|no s
 def a_new_session_has_its_folder_and_its_servers(conversation: Conversation) -> Iterator[Observation]:
     for request in setup_requests(conversation, "session/new"):
         right = type(request.params.get("cwd")) is str and type(request.params.get("mcpServers")) is list
-        yield observe(right, request.request, "cwd is no text, or mcpServers is no list")
+        yield observe(right, request.request, "cwd is not text, or mcpServers is not a list")
 
 
 @rule("SES-02", side="client", fix="Make the path absolute before it is sent.")
@@ -81,7 +81,9 @@ def every_session_has_an_id_of_its_own(conversation: Conversation) -> Iterator[O
     for setup in setups(conversation):
         if setup.exchange.method in ("session/new", "session/fork"):
             right = bool(setup.session) and setup.session not in used
-            yield observe(right, setup.exchange.answer, "sessionId is no text, is empty, or was given before")
+            yield observe(
+                right, setup.exchange.answer, "sessionId is not text, is empty, or was given before"
+            )
             used.add(setup.session)
 
 
@@ -146,7 +148,11 @@ def _is_lost(conversation: Conversation, exchange: Exchange) -> bool:
             conversation, exchange
         )
     if is_in_stretch(
-        conversation, exchange.request, "prompt of nobody", "mode of nobody", "option of nobody"
+        conversation,
+        exchange.request,
+        "prompt of an unknown session",
+        "mode of an unknown session",
+        "option of an unknown session",
     ):
         return True  # also if a load of nobody was answered with success
     return is_open(
@@ -160,7 +166,9 @@ def is_missing(conversation: Conversation, exchange: Exchange) -> bool:
     """
     error = exchange.answer.message.get("error") if exchange.answer is not None else None
     message = text(error.get("message")) if type(error) is dict else ""
-    is_nobody = is_in_stretch(conversation, exchange.request, "load of nobody", "resume of nobody")
+    is_nobody = is_in_stretch(
+        conversation, exchange.request, "load of an unknown session", "resume of an unknown session"
+    )
     return is_nobody or exchange.code == NOT_FOUND or bool(_MISSING.search(message))
 
 

@@ -99,7 +99,7 @@ def a_client_lives_with_options_of_unknown_types(conversation: Conversation) -> 
             yield observe(right, change.request, "an option of an unknown type was set")
 
 
-@rule_v1("CFG-10", side="client", fix="Take options whose category is missing or unknown.")
+@rule_v1("CFG-10", side="client", fix="Accept options whose category is missing or unknown.")
 def a_client_lives_with_unknown_categories(conversation: Conversation) -> Iterator[Observation]:
     odd = [
         listing.frame

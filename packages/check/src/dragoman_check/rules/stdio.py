@@ -26,7 +26,7 @@ UNOBSERVED: dict[str, str] = {
 @rule("STD-01", fix="Write UTF-8.")
 def lines_are_utf_8(conversation: Conversation, side: Side) -> Iterator[Observation]:
     yield from observe_each(
-        frames_from(conversation, side), lambda frame: "" if _is_text(frame.raw) else "the line is no UTF-8"
+        frames_from(conversation, side), lambda frame: "" if _is_text(frame.raw) else "the line is not UTF-8"
     )
 
 
@@ -66,14 +66,14 @@ def _is_message(run: list[Frame]) -> bool:
 def _why_no_message(frame: Frame, version: int) -> str:
     value = frame.json
     if value is BROKEN:
-        return "the line is no JSON" if is_no_json(frame.raw) else ""
+        return "the line is not JSON" if is_no_json(frame.raw) else ""
     # The page on transports of version 2 has arrays of messages; that of version 1 has none.
     is_array = version > 1 and type(value) is list and len(value) > 0
     items = value if is_array else [value]
     if not all(type(item) is dict for item in items):
         return "the line is JSON, but no message"
     is_message = all(item.keys() & {"id", "method", "result", "error"} for item in items)
-    return "" if is_message else "the line is no message"
+    return "" if is_message else "the line is not a message"
 
 
 @rule("STD-03", side="agent", fix="Write nothing but messages to stdout; logs belong on stderr.")
@@ -92,7 +92,7 @@ def stdin_carries_only_messages(conversation: Conversation) -> Iterator[Observat
     )
 
 
-@rule("STD-09", fix="Take lines that end with CRLF, and skip blank ones.")
+@rule("STD-09", fix="Accept lines that end with CRLF, and skip blank lines.")
 def odd_line_ends_are_taken(conversation: Conversation, side: Side) -> Iterator[Observation]:
     yield from _observe_answers(conversation, side, "CRLF", "a line that ended with CRLF was not answered")
     for stray in strays(conversation, side):
@@ -145,7 +145,7 @@ def lines_may_be_cut_and_joined(conversation: Conversation, side: Side) -> Itera
 
 
 def _observe_answers(conversation: Conversation, side: Side, name: str, why: str) -> Iterator[Observation]:
-    """Whether a side said anything that is an answer in each stretch of a name that it was asked in."""
+    """Whether a side sent an answer in each stretch of a name with a request to it."""
     for frames in conversation.recording.stretches(name):
         if frames and frames[0].direction == direction_to(side):
             came = any(frame.is_answer for frame in frames if frame.direction != direction_to(side))

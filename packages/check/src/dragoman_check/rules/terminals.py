@@ -122,13 +122,13 @@ def _is_status(status: JsonObject) -> bool:
     return type(code) in (int, type(None)) and type(signal) in (str, type(None))
 
 
-@rule("TERM-08", side="client", fix="Tell an exitCode or a signal, and null for the other.")
+@rule("TERM-08", side="client", fix="Send an exitCode or a signal, and null for the other.")
 def a_command_ends_in_one_way(conversation: Conversation) -> Iterator[Observation]:
     for call in _calls(conversation, WAIT, OUTPUT):
         status = call.result if call.method == WAIT else call.result.get("exitStatus")
         if call.has_result and type(status) is dict and _is_status(status):
             both = status.get("exitCode") is not None and status.get("signal") is not None
-            yield observe(not both, call.answer, "exitCode and signal are both told")
+            yield observe(not both, call.answer, "exitCode and signal are both set")
 
 
 @rule("TERM-16", side="client", fix="Answer terminal/kill and terminal/release with an empty object.")
@@ -136,7 +136,7 @@ def kill_and_release_are_answered_with_objects(conversation: Conversation) -> It
     for call in _calls(conversation, KILL, RELEASE):
         if has_succeeded(call) and call.answer is not None:
             right = type(call.answer.message["result"]) is dict
-            yield observe(right, call.answer, "the result is no object")
+            yield observe(right, call.answer, "the result is not an object")
 
 
 @rule(

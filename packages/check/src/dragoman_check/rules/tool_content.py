@@ -28,7 +28,7 @@ def content_is_wrapped(conversation: Conversation) -> Iterator[Observation]:
         )
     for frame, tool_call in tool_call_objects(conversation):
         if type(tool_call.get("content")) not in (list, type(None)):
-            yield observe(False, frame, "content is no list")
+            yield observe(False, frame, "content is not a list")
 
 
 def _is_wrapped(item: Json, version: int) -> bool:
@@ -59,7 +59,7 @@ def _fault(diff: JsonObject) -> str:
         return "path is not absolute"
     if type(diff.get("newText")) is not str:
         return "newText is missing or no string"
-    return "" if type(diff.get("oldText")) in (str, type(None)) else "oldText is no string"
+    return "" if type(diff.get("oldText")) in (str, type(None)) else "oldText is not a string"
 
 
 def _fault_of_changes(diff: JsonObject) -> str:
@@ -76,7 +76,7 @@ def _fault_of_changes(diff: JsonObject) -> str:
 
 
 class ShownTerminal(Struct):
-    """What happened to one terminal of the client."""
+    """The events of one terminal of the client."""
 
     creation: Frame | None = None
     first_shown: Frame | None = None
@@ -146,5 +146,5 @@ def _fault_of_places(places: object, version: int) -> str:
             return "path is not absolute"
         line = place.get("line")
         if line is not None and (type(line) is not int or line not in UINT32 or (version >= 2 and not line)):
-            return "line is no line number"
+            return "line is not a line number"
     return ""

@@ -36,7 +36,7 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-@rule("TOOL-01", side="agent", fix="Tell of every tool that the model uses with a tool_call update.")
+@rule("TOOL-01", side="agent", fix="Send a tool_call update for every tool that the model uses.")
 def tools_are_told(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
         updates = turn.updates("tool_call", "tool_call_update")
@@ -44,7 +44,7 @@ def tools_are_told(conversation: Conversation) -> Iterator[Observation]:
         if updates:
             yield kept(updates[0])
         elif effects and turn.end is not None and turn.exchange.has_result:
-            yield observe(False, effects[0], "a tool had an effect in this turn, and no tool call was told")
+            yield observe(False, effects[0], "a tool had an effect in this turn, but no tool call was sent")
 
 
 @rule("TOOL-02", side="agent", fix="Give every tool_call a toolCallId and a title.", versions=(1,))
@@ -70,7 +70,7 @@ def kinds_are_known(conversation: Conversation) -> Iterator[Observation]:
             right = type(kind) is str and (
                 kind in KINDS or conversation.version >= 2
             )  # version 2 has open lists
-            yield observe(right, frame, "kind is none of the kinds of tools")
+            yield observe(right, frame, "kind is not one of the kinds of tools")
 
 
 @rule("TOOL-05", side="agent", fix="Use pending, in_progress, completed or failed.")
@@ -79,7 +79,7 @@ def statuses_are_known(conversation: Conversation) -> Iterator[Observation]:
         status = tool_call.get("status")
         if status is not None:
             right = type(status) is str and (status in STATUSES or conversation.version >= 2)
-            yield observe(right, frame, "status is none of the statuses of a tool call")
+            yield observe(right, frame, "status is not one of the statuses of a tool call")
 
 
 @rule("TOOL-03", side="agent", fix="Give every call an id of its own, and announce it once.", versions=(1,))
@@ -122,7 +122,7 @@ def a_call_is_known_before_it_is_updated(conversation: Conversation) -> Iterator
     for call, first in _first_told(conversation):
         is_known = question_numbers.get((call.session, call.id), first.number) < first.number
         right = is_update(first, "tool_call") or is_known
-        yield observe(right, first, "the first thing told about this call is an update")
+        yield observe(right, first, "the first message about this call is an update")
 
 
 @rule(
@@ -134,7 +134,7 @@ def a_call_is_known_before_it_is_updated(conversation: Conversation) -> Iterator
 def a_call_is_announced_before_it_is_updated(conversation: Conversation) -> Iterator[Observation]:
     for _, first in _first_told(conversation):
         right = is_update(first, "tool_call")
-        yield observe(right, first, "the first update about this call is no tool_call")
+        yield observe(right, first, "the first update about this call is not a tool_call")
 
 
 def _first_told(conversation: Conversation) -> Iterator[tuple[ObservedToolCall, Frame]]:
@@ -148,7 +148,7 @@ def _first_told(conversation: Conversation) -> Iterator[tuple[ObservedToolCall, 
 
 
 def _ran_in(conversation: Conversation, call: ObservedToolCall) -> ObservedTurn | None:
-    """The turn in which a call was told first: what is told outside of turns may be history."""
+    """The turn with the first message about a call: messages outside of turns may be history."""
     told_now = bool(call.id) and not call.is_replayed and conversation.initialize is not None
     return turn_of(conversation, call.frames[0], call.session) if told_now else None
 
@@ -167,7 +167,7 @@ def a_call_that_runs_is_in_progress(conversation: Conversation) -> Iterator[Obse
             yield observe(began, completion, "a pending call was completed and was never in progress")
 
 
-@rule("TOOL-09", side="agent", fix="Nothing: progress may be told or not.")
+@rule("TOOL-09", side="agent", fix="Nothing: reporting progress is optional.")
 def progress_is_told(conversation: Conversation) -> Iterator[Observation]:
     for call in tool_calls(conversation):
         running = False
@@ -210,7 +210,7 @@ def a_call_that_has_ended_stays_so(conversation: Conversation) -> Iterator[Obser
             and not is_update(frame, "tool_call")
         ]
         if back:
-            yield observe(False, back[0], "a call that had ended is told to be pending or in progress", end)
+            yield observe(False, back[0], "a call that had ended is reported as pending or in progress", end)
 
 
 def _ended_by_itself(conversation: Conversation, turn: ObservedTurn) -> bool:
@@ -228,7 +228,7 @@ def _is_in_background(turn: ObservedTurn, call: ObservedToolCall) -> bool:
     )
 
 
-@rule("TOOL-17", side="agent", fix="Keep the name of a tool that you told first.")
+@rule("TOOL-17", side="agent", fix="Keep the name that you first gave a tool.")
 def the_name_of_a_tool_stays(conversation: Conversation) -> Iterator[Observation]:
     for call in tool_calls(conversation):
         names = [frame for frame in call.frames if type(update_of(frame).get("name")) is str]
@@ -246,14 +246,14 @@ def raw_input_and_output_are_json(conversation: Conversation) -> Iterator[Observ
             yield kept(frame)
 
 
-@rule("TOOL-19", side="client", fix="Take any JSON as input and output of a tool.")
+@rule("TOOL-19", side="client", fix="Accept any JSON as input and output of a tool.")
 def a_client_takes_any_raw_value(conversation: Conversation) -> Iterator[Observation]:
     def is_plain(fields: JsonObject) -> bool:
         values = (fields.get("rawInput"), fields.get("rawOutput"))
         return any(value is not None and type(value) is not dict for value in values)
 
     odd = [frame for frame, tool_call in tool_call_objects(conversation) if is_plain(tool_call)]
-    yield from observe_survival(conversation, odd, "a raw value that is no object")
+    yield from observe_survival(conversation, odd, "a raw value that is not an object")
 
 
 @rule("TOOL-20", side="client", fix="Replace a bad optional member by its default, and leave out bad items.")
@@ -277,7 +277,7 @@ def _is_place(value: object) -> bool:
     return type(value) is dict and type(value.get("path")) is str
 
 
-@rule("TOOL-21", side="client", fix="Live with an update for a call that nobody announced.", versions=(1,))
+@rule("TOOL-21", side="client", fix="Accept an update for a call that was never announced.", versions=(1,))
 def a_client_survives_calls_out_of_order(conversation: Conversation) -> Iterator[Observation]:
     odd: list[Frame] = []
     for call in tool_calls(conversation):
@@ -285,4 +285,4 @@ def a_client_survives_calls_out_of_order(conversation: Conversation) -> Iterator
         if not is_update(call.frames[0], "tool_call"):
             odd.append(call.frames[0])
         odd += announcements[1:2]
-    yield from observe_survival(conversation, odd, "a call that was told out of order")
+    yield from observe_survival(conversation, odd, "a call that arrived out of order")

@@ -121,10 +121,12 @@ def _is_later(later: ObservedTurn, turn: ObservedTurn) -> bool:
 def the_stop_reason_is_one_of_the_five(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
         if turn.exchange.has_result:
-            yield observe(reason_of(turn) in REASONS, turn.exchange.answer, "stopReason is none of the five")
+            yield observe(
+                reason_of(turn) in REASONS, turn.exchange.answer, "stopReason is not one of the five"
+            )
 
 
-@rule_v1("TURN-05", side="agent", fix="Tell with the stopReason why a turn was stopped early.")
+@rule_v1("TURN-05", side="agent", fix="Use the stopReason to say why a turn stopped early.")
 def a_turn_that_is_stopped_early_says_why(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
         if turn.exchange.has_result and reason_of(turn) not in ("end_turn", "cancelled"):
@@ -160,9 +162,7 @@ def updates_name_the_session(conversation: Conversation) -> Iterator[Observation
             continue
         for frame in conversation.between(turn.exchange.request, turn.exchange.answer):
             if is_update(frame, *TURN_KINDS):
-                yield observe(
-                    session_of(frame) in known_ids, frame, "an update of a session that nobody knows"
-                )
+                yield observe(session_of(frame) in known_ids, frame, "an update for an unknown session")
 
 
 @rule_v1("TURN-12", side="agent", fix="Report a tool call before it has effects.")
@@ -258,7 +258,7 @@ def a_turn_that_failed_is_an_error(conversation: Conversation) -> Iterator[Obser
         if exchange.has_error and exchange.code not in (BAD_PARAMS, NOT_FOUND, LOGIN_NEEDED):
             yield kept(exchange.answer)
         elif exchange.has_result and reason_of(turn) in ("error", "failed", "failure"):
-            yield observe(False, exchange.answer, "a failure is told as a stop reason")
+            yield observe(False, exchange.answer, "a failure is reported as a stop reason")
         elif exchange.has_result and is_in_stretch(conversation, exchange.request, "fail"):
             yield observe(False, exchange.answer, "the model failed, and the turn ended as if it had not")
 

@@ -51,7 +51,7 @@ def an_update_names_its_session_and_its_kind(conversation: Conversation) -> Iter
 def a_chunk_holds_one_block(conversation: Conversation) -> Iterator[Observation]:
     for frame in conversation.updates(*CHUNKS):
         missing = missing_member(update_of(frame).get("content"), type=str)
-        yield observe(not missing, frame, "content is no content block")
+        yield observe(not missing, frame, "content is not a content block")
 
 
 @rule_v1("UPD-03", side="agent", fix="Name the mode as currentModeId.")
@@ -94,7 +94,7 @@ def a_notice_has_a_severity_and_a_title(conversation: Conversation) -> Iterator[
         notice = update_of(frame)
         right = bool(text(notice.get("severity"))) and bool(text(notice.get("title")).strip())
         right = right and type(notice.get("description")) in (str, type(None))
-        yield observe(right, frame, "severity or title is missing, or description is no text")
+        yield observe(right, frame, "severity or title is missing, or description is not text")
 
 
 @rule_v1("UPD-07", side="client", fix="Show notices of an unknown severity like any other.")
@@ -142,7 +142,7 @@ def _compactions(conversation: Conversation) -> dict[tuple[str, str], list[Frame
 
 
 def _status(frame: Frame) -> str:
-    """The status that an update tells; empty for a chunk."""
+    """The status in an update; empty for a chunk."""
     return text(update_of(frame).get("status")) if is_update(frame, "compaction_update") else ""
 
 

@@ -51,7 +51,7 @@ def inserted_turns(conversation: Conversation) -> list[ObservedTurn]:
 
 
 def _is_alone(conversation: Conversation, turn: ObservedTurn) -> bool:
-    """Whether no other prompt of its session was on its way: what a session says holds for all of them."""
+    """Whether no other prompt of its session was on its way: updates of a session concern all of them."""
     last = turn.end.number if turn.end is not None else conversation.frames[-1].number
     return not any(
         neighbour is not turn
@@ -116,7 +116,9 @@ def a_prompt_without_blocks_is_refused(conversation: Conversation) -> Iterator[O
             yield observe(right, turn.exchange.answer, "not refused with -32602", turn.exchange.request)
 
 
-@rule_v2("TURN-03", side="agent", fix="Say idle, with a stopReason, when a prompt has been worked through.")
+@rule_v2(
+    "TURN-03", side="agent", fix="Report idle, with a stopReason, when a prompt has been worked through."
+)
 def work_ends_with_idle(conversation: Conversation) -> Iterator[Observation]:
     for turn in inserted_turns(conversation):
         if turn.end is not None and reason(turn):
@@ -137,10 +139,12 @@ def a_stop_reason_is_a_string(conversation: Conversation) -> Iterator[Observatio
         stop_reason = update_of(frame).get("stopReason")
         if stop_reason is not None:
             right = type(stop_reason) is str and update_of(frame).get("state") == "idle"
-            yield observe(right, frame, "stopReason is no string, or the session is not idle")
+            yield observe(right, frame, "stopReason is not a string, or the session is not idle")
 
 
-@rule_v2("TURN-06", side="agent", fix="Say running before you go on working; say idle after the last update.")
+@rule_v2(
+    "TURN-06", side="agent", fix="Report running before you go on working; report idle after the last update."
+)
 def an_idle_session_does_not_work(conversation: Conversation) -> Iterator[Observation]:
     for turn in inserted_turns(conversation):
         if turn.end is None or not _is_alone(conversation, turn):
@@ -175,15 +179,13 @@ def updates_name_sessions_that_are_there(conversation: Conversation) -> Iterator
         yield observe(session_of(frame) in known_ids, frame, "this session is not known on the connection")
 
 
-@rule_v2("TURN-09", side="agent", fix="Acknowledge a prompt with the id under which you tell its message.")
+@rule_v2("TURN-09", side="agent", fix="Acknowledge a prompt with the id of its message.")
 def the_acknowledged_message_is_the_one_that_is_told(conversation: Conversation) -> Iterator[Observation]:
     for turn in inserted_turns(conversation):
         message_ids = {text(update_of(frame).get("messageId")) for frame in _user_messages(turn)}
         if message_ids and _is_alone(conversation, turn):
             right = text(turn.exchange.result.get("messageId")) in message_ids
-            yield observe(
-                right, turn.exchange.answer, "the message is told under another id than acknowledged"
-            )
+            yield observe(right, turn.exchange.answer, "the message has another id than its acknowledgement")
 
 
 def _user_messages(turn: ObservedTurn) -> list[Frame]:
@@ -213,7 +215,7 @@ def _is_hit(turn: ObservedTurn, cancel: Frame) -> bool:
     )
 
 
-@rule_v2("CAN-06", side="agent", fix="Say idle with stopReason cancelled after a cancel.")
+@rule_v2("CAN-06", side="agent", fix="Report idle with stopReason cancelled after a cancel.")
 def a_cancelled_session_says_so(conversation: Conversation) -> Iterator[Observation]:
     for cancel, turn in _cancelled_turns(conversation):
         if reason(turn):  # the official material does not agree whether it must be there
@@ -225,7 +227,7 @@ def a_cancelled_session_says_so(conversation: Conversation) -> Iterator[Observat
             )
 
 
-@rule_v2("CAN-16", side="agent", fix="Take a cancel with _meta as you take one without.")
+@rule_v2("CAN-16", side="agent", fix="Accept a cancel with _meta like one without.")
 def a_cancel_may_have_meta(conversation: Conversation) -> Iterator[Observation]:
     for cancel, turn in _cancelled_turns(conversation):
         if "_meta" in cancel.params and reason(turn):
@@ -233,13 +235,13 @@ def a_cancel_may_have_meta(conversation: Conversation) -> Iterator[Observation]:
             yield observe(right, turn.end, "a cancel with _meta was not taken", cancel)
 
 
-@rule_v2("CAN-07", side="agent", fix="Catch what an abort raises, and say idle with stopReason cancelled.")
+@rule_v2("CAN-07", side="agent", fix="Catch what an abort raises, and report idle with stopReason cancelled.")
 def an_abort_ends_without_an_error(conversation: Conversation) -> Iterator[Observation]:
     for cancel, turn in _cancelled_turns(conversation):
         yield observe(reason(turn) != "error", turn.end, "cancelled work ended with an error", cancel)
 
 
-@rule_v2("CAN-08", side="agent", fix="Send what is left to tell before you say idle.")
+@rule_v2("CAN-08", side="agent", fix="Send all remaining updates before you report idle.")
 def what_is_left_to_tell_comes_before_idle(conversation: Conversation) -> Iterator[Observation]:
     for cancel, turn in _cancelled_turns(conversation):
         late = _late(turn)
@@ -247,7 +249,7 @@ def what_is_left_to_tell_comes_before_idle(conversation: Conversation) -> Iterat
             yield observe(not late, turn.end, "an update comes after idle", cancel, *late[:1])
 
 
-@rule_v2("CAN-13", side="agent", fix="Take prompts after a cancel as before.")
+@rule_v2("CAN-13", side="agent", fix="Accept prompts after a cancel as before.")
 def a_cancelled_session_takes_prompts(conversation: Conversation) -> Iterator[Observation]:
     for cancel, turn in _cancelled_turns(conversation):
         last = turn.end.number if turn.end is not None else 0

@@ -20,7 +20,7 @@ CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 WHOLES = tuple(kind.removesuffix("_chunk") for kind in CHUNKS)
 
 
-@rule_v2("TURN-27", side="agent", fix="Say running before you work, and idle with a stopReason after it.")
+@rule_v2("TURN-27", side="agent", fix="Report running before you work, and idle with a stopReason after it.")
 def work_is_announced_before_it_ends(conversation: Conversation) -> Iterator[Observation]:
     for turn in inserted_turns(conversation):
         if turn.end is not None and reason(turn):
@@ -45,7 +45,7 @@ def every_prompt_has_a_message_id_of_its_own(conversation: Conversation) -> Iter
             seen.add(key)
 
 
-@rule_v2("TURN-29", side="agent", fix="Say requires_action while you wait for an answer.")
+@rule_v2("TURN-29", side="agent", fix="Report requires_action while you wait for an answer.")
 def waiting_for_an_answer_is_told(conversation: Conversation) -> Iterator[Observation]:
     for question in conversation.calls("session/request_permission", direction="to_client"):
         if question.answer is None:
@@ -63,7 +63,7 @@ def waiting_for_an_answer_is_told(conversation: Conversation) -> Iterator[Observ
 
 
 def _replays(conversation: Conversation) -> Iterator[tuple[Exchange, list[Frame], list[Frame]]]:
-    """Each replay that was asked for, with what it told before its answer, and what soon after it."""
+    """Each requested replay, with its updates before the answer, and soon after it."""
     for resume in conversation.calls("session/resume", direction="to_agent"):
         if resume.answer is None or not resume.has_result or resume.params.get("replayFrom") is None:
             continue
@@ -133,7 +133,7 @@ def output_of_a_terminal_is_base64(conversation: Conversation) -> Iterator[Obser
         holder = output if isinstance(output, dict) else update
         data = holder.get("data")
         if data is not None:
-            yield observe(_is_base64(data), frame, "data is no base64 that can be decoded by itself")
+            yield observe(_is_base64(data), frame, "data is not base64 that can be decoded by itself")
 
 
 def _is_base64(data: object) -> bool:
@@ -156,7 +156,7 @@ def _closes(conversation: Conversation) -> list[Exchange]:
 
 
 @rule_v2(
-    "CLO-02", "CLO-07", side="agent", fix="Say idle with stopReason cancelled, then answer session/close."
+    "CLO-02", "CLO-07", side="agent", fix="Report idle with stopReason cancelled, then answer session/close."
 )
 def a_running_session_is_idle_before_it_is_closed(conversation: Conversation) -> Iterator[Observation]:
     for close in _closes(conversation):
@@ -176,7 +176,7 @@ def _ran_at(turn: ObservedTurn, frame: Frame) -> bool:
     return has_begun and (turn.end is None or turn.end.number > frame.number)
 
 
-@rule_v2("CLO-03", side="agent", fix="Tell nothing more of a session that is closed.")
+@rule_v2("CLO-03", side="agent", fix="Send nothing more about a closed session.")
 def a_closed_session_is_silent(conversation: Conversation) -> Iterator[Observation]:
     for close in _closes(conversation):
         reopening = _opened_again(conversation, close)
@@ -242,7 +242,7 @@ def _meanwhile(conversation: Conversation, exchange: Exchange) -> list[Frame]:
     ]
 
 
-@rule_v2("RES-04", side="agent", fix="Tell the state of a session before you answer session/resume.")
+@rule_v2("RES-04", side="agent", fix="Send the state of a session before you answer session/resume.")
 def a_resumed_session_tells_its_state(conversation: Conversation) -> Iterator[Observation]:
     for resume in _resumes(conversation):
         states = [frame for frame in _meanwhile(conversation, resume) if "state" in update_of(frame)]

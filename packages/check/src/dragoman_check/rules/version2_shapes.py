@@ -158,7 +158,7 @@ def the_value_of_an_option_is_one_of_its_own(conversation: Conversation) -> Iter
             values = list(_values(option.get("options")))
             if option.get("type") == "select" and values:
                 yield observe(
-                    option.get("currentValue") in values, frame, "currentValue is none of its values"
+                    option.get("currentValue") in values, frame, "currentValue is not one of its values"
                 )
 
 

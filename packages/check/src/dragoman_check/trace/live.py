@@ -56,7 +56,7 @@ class Live:
             yield f"{clock} {arrow} {self._message_line(entry, message)}"
 
     def rest(self) -> Iterator[str]:
-        """What was said and not yet shown, and the questions that are still open."""
+        """Messages that are not shown yet, and open questions."""
         yield from self._flush_texts()
         for request in self._open.values():
             yield f"still open: {sanitize_line(request.method)} (id {self._short(str(request.id))})"
@@ -70,7 +70,9 @@ class Live:
         if method is not None:
             return f"{sanitize_line(str(method))}{self._about(_detail(str(method), message.get('params')))}"
         request = self._open.pop((_back(entry.direction), id_key(request_id)), None)
-        took = f" after {(entry.time - request.at) * 1000:.0f} ms" if request else ", which nobody asked for"
+        took = (
+            f" after {(entry.time - request.at) * 1000:.0f} ms" if request else ", which was never requested"
+        )
         name = sanitize_line(request.method) if request else "an answer"
         if request is not None and request.method == "session/prompt":
             self.turns += 1

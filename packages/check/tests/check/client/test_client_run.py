@@ -23,7 +23,7 @@ def test_the_stand_in_is_one_word_a_list_or_many_words() -> None:
 
 
 def test_a_command_without_a_place_for_the_agent_is_a_mistake() -> None:
-    with pytest.raises(LocalMistake, match="no place for the agent"):
+    with pytest.raises(LocalMistake, match="does not say where the agent goes"):
         fill_command(["client", "agent"], STAND_IN)
 
 

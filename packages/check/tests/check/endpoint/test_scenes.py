@@ -58,7 +58,7 @@ async def test_nobody_at_all_is_not_examined() -> None:
 
 @every("url", ["acp", "ftp://host/acp", "http://", "stdio:agent"])
 def test_an_address_must_be_one(url: str) -> None:
-    with pytest.raises(ValueError, match="no address"):
+    with pytest.raises(ValueError, match="not an address"):
         Address.of(url)
 
 

@@ -70,7 +70,7 @@ def versions() -> Script:
 
 
 def lines() -> Script:
-    """An agent that says what is no message, and odd things besides; the client lives with it."""
+    """An agent that says what is not a message, and odd things besides; the client lives with it."""
     talk = Script("lines")
     opening(
         talk,

@@ -42,7 +42,7 @@ PLANTED = [
         put("write, look, answer", "error", {"message": "Not found"}),
         "RPC-07",
     ),
-    _by("work", "text that is no JSON", add("hello, answer", "to_agent", b"exit"), "STD-04"),
+    _by("work", "text that is not JSON", add("hello, answer", "to_agent", b"exit"), "STD-04"),
     _by("work", "a session before the handshake", move("initialize, answer", after="new"), "INIT-01"),
     _by("work", "no handshake at all", drop("initialize", "initialize, answer"), "INIT-01"),
     _by("work", "a version as text", put("initialize", "params.protocolVersion", "1"), "INIT-02"),

@@ -78,11 +78,14 @@ PLANTED = [
         "STD-04",
     ),
     _by(
-        "work", "a code that is no int32", put("write, look, answer", "error.code", -4_000_000_000), "ERR-01"
+        "work",
+        "a code that is not an int32",
+        put("write, look, answer", "error.code", -4_000_000_000),
+        "ERR-01",
     ),
     _by("work", "a code in the range of servers", put("write, look, answer", "error.code", -32077), "ERR-04"),
     _by("work", "a block of no known kind", put("blocks", "params.prompt.0.type", "markdown"), "CONT-01"),
-    _by("work", "an image that is no base64", put("blocks", "params.prompt.3.data", "!pixel!"), "CONT-04"),
+    _by("work", "an image that is not base64", put("blocks", "params.prompt.3.data", "!pixel!"), "CONT-04"),
     _by(
         "work",
         "a method of version 2 in version 1",

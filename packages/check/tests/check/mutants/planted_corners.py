@@ -248,7 +248,7 @@ PLANTED = [
     _by(
         "probes",
         "a missing session as an internal error",
-        answer_with("prompt of nobody", error=error(-32603, "Session not found")),
+        answer_with("prompt of an unknown session", error=error(-32603, "Session not found")),
         "ERR-03",
         "SES-20",
     ),

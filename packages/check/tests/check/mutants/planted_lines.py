@@ -108,7 +108,10 @@ PLANTED = [
     ),
     _by("work", "a log line on stdout", add("hello", "to_client", b"INFO listening"), "STD-03"),
     _by(
-        "work", "JSON on stdout that is no message", add("hello", "to_client", b'{"level":"info"}'), "STD-03"
+        "work",
+        "JSON on stdout that is not a message",
+        add("hello", "to_client", b'{"level":"info"}'),
+        "STD-03",
     ),
     _by(
         "work",
@@ -139,7 +142,7 @@ PLANTED = [
         put("broken, answer", "error.code", -32055),
         "ERR-04",
     ),
-    _by("work", "a code that is no int32", put("broken, answer", "error.code", -4_000_000_000), "ERR-01"),
+    _by("work", "a code that is not an int32", put("broken, answer", "error.code", -4_000_000_000), "ERR-01"),
     _by(
         "work",
         "traceparent that is none",

@@ -29,7 +29,11 @@ PLANTED = [
     _by(
         "probes",
         "a cancel of nobody that is answered",
-        add("cancel of nobody", "to_client", {"jsonrpc": "2.0", "id": None, "error": error(-32002, "No")}),
+        add(
+            "cancel of an unknown session",
+            "to_client",
+            {"jsonrpc": "2.0", "id": None, "error": error(-32002, "No")},
+        ),
         "RPC-05",
     ),
     _by(
@@ -129,32 +133,37 @@ PLANTED = [
     _by(
         "probes",
         "a malformed capability that is an error",
-        answer_with("initialize", error=error(-32602, "terminal is no boolean")),
+        answer_with("initialize", error=error(-32602, "terminal is not a boolean")),
         "INIT-15",
     ),
     _by(
         "probes",
         "an unknown session with another code",
-        put("prompt of nobody, answer", "error.code", -32602),
+        put("prompt of an unknown session, answer", "error.code", -32602),
         "SES-20",
     ),
     _by(
         "probes",
         "an unknown session without its name",
-        leave_out("prompt of nobody, answer", "error.data"),
+        leave_out("prompt of an unknown session, answer", "error.data"),
         "SES-20",
     ),
-    _by("probes", "a load of nobody that succeeds", answer_with("load of nobody", result={}), "LOAD-09"),
+    _by(
+        "probes",
+        "a load of nobody that succeeds",
+        answer_with("load of an unknown session", result={}),
+        "LOAD-09",
+    ),
     _by(
         "probes",
         "a resume of nobody with another code",
-        put("resume of nobody, answer", "error.code", -32603),
+        put("resume of an unknown session, answer", "error.code", -32603),
         "RES-07",
     ),
     _by(
         "probes",
         "a delete of nobody that fails",
-        answer_with("delete of nobody", error=error(-32002, "Not found")),
+        answer_with("delete of an unknown session", error=error(-32002, "Not found")),
         "DEL-03",
     ),
     _by(

@@ -157,7 +157,7 @@ PLANTED = [
     ),
     _by(
         "work",
-        "an image that is no base64",
+        "an image that is not base64",
         put("blocks, done", "params.update.content.0.content.data", "!pixel!"),
         "CONT-04",
     ),

@@ -29,7 +29,7 @@ SECRET = "hunter2-must-not-come-back"
 
 
 def refused(talk: Script, name: str, line: bytes, code: int) -> None:
-    """A line that is no message, and what is answered to it."""
+    """A line that is not a message, and what is answered to it."""
     with talk.stretch(name):
         talk.put(name, "to_agent", line)
         talk.put(f"{name}, answer", "to_client", {"jsonrpc": "2.0", "id": None, "error": error(code, "No")})
@@ -65,8 +65,8 @@ def _lines(talk: Script) -> None:
     refused(talk, "batch of a request", b'[{"jsonrpc":"2.0","id":54,"method":"session/list"}]', -32600)
     with talk.stretch("unknown notification"):
         talk.tell("unknown notification", "nope")
-    with talk.stretch("cancel of nobody"):
-        talk.tell("cancel of nobody", "session/cancel", {"sessionId": NOBODY})
+    with talk.stretch("cancel of an unknown session"):
+        talk.tell("cancel of an unknown session", "session/cancel", {"sessionId": NOBODY})
     with talk.stretch("answer to nothing"):
         talk.put("answer to nothing", "to_agent", {"jsonrpc": "2.0", "id": 4711, "result": {}})
     with talk.stretch("cancel request of nothing"):
@@ -119,11 +119,17 @@ def _params(talk: Script) -> None:
 
 def _sessions(talk: Script) -> None:
     lost = {"sessionId": NOBODY, "cwd": FOLDER, "mcpServers": []}
-    probe(talk, "load of nobody", "session/load", lost, error=LOST)
-    probe(talk, "resume of nobody", "session/resume", lost, error=LOST)
-    probe(talk, "prompt of nobody", "session/prompt", prompt(NOBODY, "hello"), error=LOST)
-    probe(talk, "mode of nobody", "session/set_mode", {"sessionId": NOBODY, "modeId": "ask"}, error=LOST)
-    probe(talk, "delete of nobody", "session/delete", {"sessionId": NOBODY}, result={})
+    probe(talk, "load of an unknown session", "session/load", lost, error=LOST)
+    probe(talk, "resume of an unknown session", "session/resume", lost, error=LOST)
+    probe(talk, "prompt of an unknown session", "session/prompt", prompt(NOBODY, "hello"), error=LOST)
+    probe(
+        talk,
+        "mode of an unknown session",
+        "session/set_mode",
+        {"sessionId": NOBODY, "modeId": "ask"},
+        error=LOST,
+    )
+    probe(talk, "delete of an unknown session", "session/delete", {"sessionId": NOBODY}, result={})
     probe(talk, "close", "session/close", {"sessionId": S}, result={})
     gone = error(-32002, "Resource not found", sessionId=S)
     probe(talk, "prompt after close", "session/prompt", prompt(S, "hello"), error=gone)

@@ -100,8 +100,8 @@ def test_fs_07_to_12_what_an_examination_tries() -> None:
     keeps("FS-08", files().write(code=-32603).mark("write into a missing folder", last=2), "client")
     keeps("FS-10", files().read(code=-32002).mark("read a missing file", last=2), "client")
     breaks("FS-10", files().read("").mark("read a missing file", last=2), "client")
-    keeps("FS-12", files().read(code=-32603).mark("read what is no text", last=2), "client")
-    breaks("FS-12", files().read("\ufffd").mark("read what is no text", last=2), "client")
+    keeps("FS-12", files().read(code=-32603).mark("read what is not text", last=2), "client")
+    breaks("FS-12", files().read("\ufffd").mark("read what is not text", last=2), "client")
 
 
 def outside(*codes: int) -> Talk:

@@ -100,7 +100,9 @@ def test_del_03_what_is_gone_can_be_deleted() -> None:
     gone = Talk().new("s").call("session/delete", S)
     keeps("DEL-03", gone.call("session/delete", S))
     breaks("DEL-03", gone.call("session/delete", S, code=-32002))
-    breaks("DEL-03", Talk().call("session/delete", S, code=-32002).mark("delete of nobody", last=2))
+    breaks(
+        "DEL-03", Talk().call("session/delete", S, code=-32002).mark("delete of an unknown session", last=2)
+    )
     says_nothing("DEL-03", Talk().call("session/delete", S, code=-32002))
 
 

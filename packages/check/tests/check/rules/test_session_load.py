@@ -123,7 +123,7 @@ def test_turn_15_what_was_never_said_need_not_be_known() -> None:
 
 def test_load_09_a_missing_session_is_not_found() -> None:
     keeps("LOAD-09", load(code=-32002))
-    breaks("LOAD-09", load(code=-32603).mark("load of nobody", last=2))
+    breaks("LOAD-09", load(code=-32603).mark("load of an unknown session", last=2))
     breaks("LOAD-09", load(USER, code=-32002))
     breaks("LOAD-09", Talk().begin("session/load", SETUP).answer(code=-32603, message="Session not found"))
     says_nothing("LOAD-09", load(code=-32603))

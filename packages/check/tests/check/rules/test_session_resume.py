@@ -55,4 +55,4 @@ def test_res_06_the_answer_is_an_object() -> None:
 
 def test_res_07_a_missing_session_is_not_found() -> None:
     keeps("RES-07", resume(code=-32002))
-    breaks("RES-07", resume(code=-32602).mark("resume of nobody", last=2))
+    breaks("RES-07", resume(code=-32602).mark("resume of an unknown session", last=2))

@@ -60,15 +60,17 @@ def test_ses_20_a_session_that_is_not_in_use_is_not_found() -> None:
     says_nothing("SES-20", Talk().new("s").prompt("s"))
     says_nothing("SES-20", Talk().call("session/prompt", params, code=-32000))
     load = {"sessionId": "x", "cwd": "/w", "mcpServers": []}
-    breaks("SES-20", Talk().call("session/load", load, code=-32603).mark("load of nobody", last=2))
+    breaks(
+        "SES-20", Talk().call("session/load", load, code=-32603).mark("load of an unknown session", last=2)
+    )
     says_nothing("SES-20", Talk().call("session/load", load, code=-32603))
 
 
 def test_ses_20_who_loads_nobody_does_not_know_him_either() -> None:
     load = {"sessionId": "x", "cwd": "/w", "mcpServers": []}
-    unaware = Talk({}).call("session/load", load).mark("load of nobody", last=2)
+    unaware = Talk({}).call("session/load", load).mark("load of an unknown session", last=2)
     says_nothing("SES-20", unaware)
-    breaks("SES-20", unaware.prompt("x").mark("prompt of nobody", last=2))
+    breaks("SES-20", unaware.prompt("x").mark("prompt of an unknown session", last=2))
 
 
 def test_ses_20_a_closed_session_is_not_in_use() -> None:

@@ -74,7 +74,7 @@ def _described_plan(name: str, registry: AgentRegistry) -> dict[str, Any]:
 
 
 def _forward_plan(name: str, registry: AgentRegistry) -> InstallPlan:
-    """What adding or updating an agent would do. Raises `LocalMistake` if that would be a step back."""
+    """The plan to add or update an agent. Raises `LocalMistake` if that would be a step back."""
     plan = make_plan(name, registry=registry)
     version = installed_version(plan.name)
     if version not in ("", plan.version) and not is_newer(plan.version, than=version):
@@ -86,7 +86,7 @@ def checked_plan(agent: str, identity: str) -> tuple[str, str]:
     """Title and version of the plan. Raises `LocalMistake` if the plan has changed meanwhile."""
     plan = _forward_plan(agent, read_registry())
     if plan.name != agent or plan.identity != identity:
-        raise LocalMistake(f"what would be done to install {agent} is no longer that plan; look again")
+        raise LocalMistake(f"the plan to install {agent} has changed: look at the new plan")
     return plan.entry.name, plan.version
 
 

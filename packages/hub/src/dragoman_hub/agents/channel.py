@@ -145,5 +145,5 @@ class DirectChannel:
 
     def on_end(self, reason: BaseException | None) -> None:
         assert self._sink is not None
-        why = LEASE_OVER if self._lease is not None and self._lease.over else "it hung up"
+        why = LEASE_OVER if self._lease is not None and self._lease.over else "it closed the connection"
         self._sink.on_end(why if reason is None else str(reason), None)

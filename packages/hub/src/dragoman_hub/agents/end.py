@@ -92,12 +92,12 @@ class AgentEnd(Struct, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        """One line: who, how, and why as far as the agent said it."""
+        """One line: the agent, how it ended, and the reason if the agent gave one."""
         headline = headline_of(self.stderr)
         if headline.startswith(_CANNOT_START):  # an interpreter before it found no program
             return f"agent {self.agent}: {headline}"
         if self.exit_status is None:
-            return f"agent {self.agent} ended: {headline or self.reason or 'it said nothing'}"
+            return f"agent {self.agent} ended: {headline or self.reason or 'no output'}"
         circumstance = self.reason.partition("; ")[2]
         words = "; ".join(part for part in (headline, circumstance) if part)
         return f"agent {self.agent} ended with {self._how()}" + (f": {words}" if words else "")
@@ -118,7 +118,7 @@ class AgentEnd(Struct, frozen=True, kw_only=True):
         return f"signal {name}" if status is not None and status < 0 else f"status {status} ({name})"
 
     def _signal(self) -> str | None:
-        """A shell, and whatever stands between, says 128 and the signal's number."""
+        """The signal of an exit status: a shell or wrapper reports 128 plus its number."""
         status = self.exit_status
         number = 0 if status is None else -status if status < 0 else status - 128
         try:

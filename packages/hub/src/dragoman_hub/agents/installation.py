@@ -79,7 +79,7 @@ class InstallJob(Struct, kw_only=True):
         }
 
     def lines(self) -> list[str]:
-        """What it has said last."""
+        """The last lines of its output."""
         lines = redact(self.said.decode(errors="replace")).splitlines()
         return [line.rstrip() for line in lines if line.strip()][-LINES:]
 
@@ -106,7 +106,9 @@ class AgentInstaller:
         self._removal = ""
 
     async def listed(self, offered: Container[str]) -> dict[str, Any]:
-        """What could be added, and what was; `offered` are names of agents that are here already."""
+        """Agents that can be added, and those that were; `offered` are names of agents that are
+        here already.
+        """
         return await asyncio.to_thread(addable.listed, offered)
 
     def check(self) -> None:
@@ -245,7 +247,7 @@ class AgentInstaller:
 
 
 def _failure(lines: list[str], status: int) -> str:
-    """What the command said last of what went wrong."""
+    """The last words of the command about its failure."""
     for number in reversed(range(len(lines))):
         mistake = next((start for start in MISTAKES if lines[number].startswith(start)), "")
         if mistake:

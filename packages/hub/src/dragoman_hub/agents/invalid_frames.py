@@ -28,7 +28,7 @@ class InvalidFrames:
         self._next_log = float("-inf")
 
     def add(self, size: int, why: str) -> None:
-        """`why` is what is wrong with it, in words of ours."""
+        """Count a frame; `why` says in our own words what is wrong with it."""
         self.count += 1
         self._bytes += size
         if self._clock() >= self._next_log:

@@ -1,4 +1,4 @@
-"""The agent processes of the hub: one per agent, started on demand, watched, and stopped when nobody uses it.
+"""The agent processes of the hub: one per agent, started on demand, watched, and stopped when unused.
 
 A process that ends is started again with the next prompt, later and later if it keeps dying, and the sessions
 that it knew are brought back to it: resumed or loaded if it can, else made anew, with what was said before as
@@ -70,9 +70,9 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
     place: str = ""
     """The machine or the container that it runs on, with its sessions' folders; empty for this machine."""
     sandbox: str = "off"
-    """The wall around its processes."""
+    """The sandbox around its processes."""
     roots: tuple[str, ...] = ()
-    """Folders that it can write in; empty if no wall says so."""
+    """Folders that it can write in; empty if no sandbox says so."""
     secrets: tuple[str, ...] = ()
     """Values of its environment that must not be shown with its last words."""
     is_interpreted: bool = False
@@ -207,12 +207,12 @@ class AgentPool:
         )
 
     def renew(self, lasting: LeaseTerm) -> None:
-        """Agents that run may go on for so long."""
+        """Let running agents continue for so long."""
         for process in self._processes():
             process.channel.lease(lasting.seconds, since=lasting.since)
 
     async def end_hosted(self) -> None:
-        """End agents that a hub before us has left running: they are not ours to go on with."""
+        """End agents that an earlier hub has left running, and that this hub can't take over."""
         for seat in self.seats.values():
             channel = None if seat.spec.adopt is None else await seat.spec.adopt()
             if channel is not None:
@@ -393,8 +393,8 @@ class AgentPool:
     async def load_first(
         self, session: LiveSession, process: SessionProcess, params: Mapping[str, Any]
     ) -> None:
-        """The process loads a session that it alone knows, to the end though whoever asks leaves meanwhile.
-        If it does not, the session is discarded. Raises what `AgentProcess.call` does.
+        """Load a session that only the process knows, to the end, even if the caller leaves meanwhile. If it
+        does not, the session is discarded. Raises what `AgentProcess.call` does.
         """
         assert isinstance(process, AgentProcess)
         load = _begin_load(session, process, "session/load")
@@ -462,7 +462,7 @@ class AgentPool:
     # Rest and end.
 
     async def _look(self) -> None:
-        """Stop what nobody has used for long."""
+        """Stop processes that were unused for long."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             now = asyncio.get_running_loop().time()
@@ -471,7 +471,7 @@ class AgentPool:
                 if process is None or process.over or not _is_calm(process):
                     continue
                 if now - process.used > seat.spec.idle:
-                    log.info("%s is stopped: nobody has used it for %g s", process.agent, seat.spec.idle)
+                    log.info("%s was stopped: unused for %g s", process.agent, seat.spec.idle)
                     process.is_dismissed = True
                     await process.channel.aclose()
 
@@ -520,7 +520,7 @@ class AgentPool:
 
 
 def _check_wall(spec: AgentSpec, params: Mapping[str, Any]) -> None:
-    """A session outside of the wall would only meet refusals. Raises `CallFailed`."""
+    """A session outside of the sandbox would only meet refusals. Raises `CallFailed`."""
     if not spec.roots:
         return
     plain = msgspec.json.decode(msgspec.json.encode(params))  # a client's are raw, those of a session are not
@@ -543,8 +543,8 @@ async def _open_channel(spec: AgentSpec) -> AgentChannel:
 
 
 async def _close_again(session: LiveSession, process: AgentProcess, own: str) -> None:
-    """A session was closed while the agent brought it back: nobody wants it there. First that is stored: else
-    the hub after a crash takes the process for one that knows the session.
+    """Close a session that was closed while the agent was loading it. First that is stored: else the hub
+    after a crash takes the process for one that knows the session.
     """
     if process.can("sessionCapabilities", "close"):
         with suppress(DragomanError, TimeoutError):
@@ -564,7 +564,7 @@ T = TypeVar("T")
 
 
 async def _settle(future: asyncio.Future[T], work: Coroutine[object, None, T]) -> None:
-    """Give what comes of the work to whoever waits."""
+    """Give the result of the work to its waiters."""
     try:
         result = await work
     except Exception as error:  # noqa: BLE001  # whoever waits is told
@@ -577,7 +577,7 @@ async def _settle(future: asyncio.Future[T], work: Coroutine[object, None, T]) -
 
 
 def _is_calm(process: AgentProcess) -> bool:
-    """Whether nothing goes on in any session of it, and nobody waits for its answer: a login takes time."""
+    """Whether none of its sessions is active, and no caller waits for its answer: a login takes time."""
     return not process.is_called and all(session.state.is_calm for session in process.sessions.values())
 
 

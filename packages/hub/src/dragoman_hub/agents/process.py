@@ -81,7 +81,7 @@ UNCLAIMED, UNCLAIMED_BYTES = 16, 64 * 1024
 """Answers that nobody waits for yet, and how large one may be to be kept."""
 
 UNKNOWN_NAMES = 1000
-"""Names that are no sessions of ours and are remembered as such, so that the journal is not asked for each
+"""Names that are not sessions of ours and are remembered as such, so that the journal is not asked for each
 frame; of more, no agent speaks by mistake.
 """
 
@@ -128,7 +128,7 @@ class AgentProcess:
         is_interpreted: bool = False,
     ) -> None:
         """`secrets` are values of the agent's environment that nobody is shown; `invalid` counts its lines
-        that are no messages; `is_interpreted` as in `AgentSpec`.
+        that are not messages; `is_interpreted` as in `AgentSpec`.
         """
         self.agent = agent
         self.channel = channel
@@ -202,8 +202,8 @@ class AgentProcess:
         self._closed_streams.discard(stream)
 
     def forget_numbers(self, stream: str) -> None:
-        """The journal says that the process was told to close the session: no hub says again what is in its
-        stream so far. The process's host forgets the numbers once it has taken all of it.
+        """Forget the numbers of a stream: the journal has the order to close the session, so no hub repeats
+        earlier frames. The process's host forgets the numbers once it has taken all of it.
         """
         if self.has_unheard(stream):
             self._closed_streams.add(stream)
@@ -220,11 +220,11 @@ class AgentProcess:
         return self.channel.taken_numbers.get(state.id, 0) - state.taken_before
 
     def has_unheard(self, stream: str) -> bool:
-        """Whether something that was said of a stream may not have reached it yet."""
+        """Whether a message of a stream may not have reached the process yet."""
         return self._last_said.get(stream, 0) > self.channel.taken_numbers.get(stream, 0)
 
     async def wait_until_taken(self, stream: str) -> None:
-        """Until its host has all that was said of a stream. Raises `LinkClosed` if it never will."""
+        """Wait until its host has all messages of a stream. Raises `LinkClosed` if it never will."""
         await self.channel.wait_until_taken(stream, self._last_said.get(stream, 0))
 
     def refuse(self, request_ids: Iterable[Id], error: ErrorObject, *, number: int, name: str = "") -> None:
@@ -254,8 +254,8 @@ class AgentProcess:
         self._write(block, stream=stream, last=number if stream else 0)
 
     def skip_stored(self, own: str, number: int) -> None:
-        """What it says of this session up to the frame `number` is in the journal, with what came of it. The
-        session is closed, and is not known by its process.
+        """Skip its messages about this session up to the frame `number`: the journal has them and their
+        effects. The session is closed, and is not known by its process.
         """
         self._unknown[own] = number
 
@@ -314,13 +314,13 @@ class AgentProcess:
         waiting: LiveSession | asyncio.Future[Raw],
         method: str = "session/prompt",
     ) -> None:
-        """The answer to this request is for whoever waits. It may have come while a session was opened."""
+        """Give the answer to this request to its waiter. It may have come while a session was opened."""
         self._connection.expect(request_id, method, waiting)
         if (early := self._unclaimed.pop(request_id, None)) is not None:
             asyncio.get_running_loop().call_soon(self._on_answer, *early, Receipt(early[2]))
 
     def knows(self, own: str, process_id: int) -> bool:
-        """Whether it can go on with a session that `process` knew last, by the id `own`."""
+        """Whether it can continue a session that `process` knew last, by the id `own`."""
         return (
             self.survives
             and not self.over
@@ -342,8 +342,8 @@ class AgentProcess:
         self.on_joined(own)
 
     def forget(self, session: LiveSession, *, for_good: bool = False) -> str:
-        """It does not know the session any more; returns its own id for it. `for_good` if nobody shall hear
-        what it still says of the session: it must not become a child session.
+        """Forget a session that the process no longer knows; returns its own id for it. `for_good` if nobody
+        shall hear what it still says of the session: it must not become a child session.
         """
         own = self.own_ids.pop(session.id, session.id)
         self.sessions.pop(own, None)
@@ -365,7 +365,7 @@ class AgentProcess:
             self.notify("session/cancel", encode_json({"sessionId": own}))
 
     def promise(self, number: int, method: str) -> asyncio.Future[Raw]:
-        """The answer to a request that somebody else sends under this id."""
+        """The future answer to a request that another part of the hub sends under this id."""
         future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self.expect(number, future, method)
         future.add_done_callback(lambda _: self._connection.take(number))
@@ -375,7 +375,7 @@ class AgentProcess:
 
     @property
     def is_called(self) -> bool:
-        """Whether somebody waits for its answer to a call of the hub's own."""
+        """Whether a call of the hub's own waits for an answer."""
         return bool(self._connection.calls)
 
     def failure(self) -> AgentFailed:
@@ -389,7 +389,7 @@ class AgentProcess:
         return {"code": INTERNAL_ERROR, "message": message, "data": self.failure().details}
 
     def ended_so_far(self, reason: str, exit_status: int | None = None) -> AgentEnd:
-        """What can be said of its end, with what it has written to standard error until now."""
+        """Its end as known so far, with its standard error until now."""
         return AgentEnd(agent=self.agent, exit_status=exit_status, reason=reason, stderr=self._stderr.lines())
 
     @contextmanager
@@ -402,12 +402,16 @@ class AgentProcess:
             self._end_making()
 
     def on_joined(self, own: str) -> None:
-        """It is a session from here on: what was said of it before waits for no other session."""
+        """Handle the messages that came before the session was known: they no longer wait for other
+        sessions.
+        """
         if own in self._early:
             asyncio.get_running_loop().call_soon(self._sort_known, own)
 
     def _sort_known(self, own: str) -> None:
-        """One that is looked for waits still: its parent's stream does not name it yet."""
+        """Sort messages of known sessions; a session being looked for waits until its parent's stream names
+        it.
+        """
         if own in self.sessions and own not in self._looking:
             self._sort_early(own)
 
@@ -417,14 +421,16 @@ class AgentProcess:
             self._go_on()
 
     def _go_on(self) -> None:
-        """With what was said early, in the order in which sessions were named: one may announce the next."""
+        """Continue with early messages, in the order in which their sessions were named: one may announce the
+        next.
+        """
         for name in list(self._early):
             if self._looking or self._making:
                 return
             self._sort_early(name)
 
     def _sort_early(self, name: str) -> None:
-        """What was said of a session before it was known."""
+        """Sort messages that came before their session was known."""
         for frame, number, receipt in self._early.pop(name, ()):
             self._early_count -= 1
             self._early_bytes -= len(frame)
@@ -469,7 +475,7 @@ class AgentProcess:
         within: float | None,
         waits_for_person: Callable[[], bool],
     ) -> Raw:
-        """What `call` gives back, for a request that was sent already."""
+        """The result of `call`, for a request that was already sent."""
         result = await answer_within(future, within, waits_for_person=waits_for_person)
         return result if bytes(result) != b"null" else _empty_result(method)
 
@@ -522,7 +528,9 @@ class AgentProcess:
         self.on_stored(receipt)
 
     def _without_our_names(self, line: bytes) -> bytes:
-        """Empty if all of it is said in the hub's name. A request stays: it is the hub that answers it."""
+        """The params without the hub's own names; empty if nothing else remains. A request stays: it is the
+        hub that answers it.
+        """
         if not may_hold(line) or isinstance(decode(line), MalformedFrame):
             return line
         try:
@@ -581,7 +589,7 @@ class AgentProcess:
             self._on_sessionless_message(frame, message, name, number)
 
     def _refuse_early(self, name: str, request_id: Id, number: int) -> None:
-        """Nobody can be asked about a session that is still being made."""
+        """Refuse requests about a session that is still being made: it has no people to ask."""
         early = self._early.get(name, [])
         place = next((place for place, entry in enumerate(early) if entry[1] == number), None)
         if place is None or self.over or not self._making or name in self._looking:
@@ -618,8 +626,8 @@ class AgentProcess:
             self.on_stored(receipt)
 
     def _drop(self, invalid: MalformedFrame, number: int, receipt: Receipt) -> None:
-        """Count what is no message. If somebody waits for it under an id that can be read, the wait ends with
-        an error. A line without an id is not answered: it may be noise on the agent's standard output.
+        """Count what is not a message. If somebody waits for it under an id that can be read, the wait ends
+        with an error. A line without an id is not answered: it may be noise on the agent's standard output.
         """
         why = invalid.why
         self._invalid.add(len(invalid.frame), why)
@@ -635,14 +643,14 @@ class AgentProcess:
             self.refuse([outline.id], error, number=number)
 
     def seek_child(self, own: str) -> None:
-        """A session of ours has announced a child: it is a session from here on."""
+        """Treat a child that one of our sessions has announced as a session."""
         if own not in self.sessions and own not in self._looking:
             self._unknown.pop(own, None)
             self._seek(own)
 
     def _seek(self, session_id: str) -> bool:
-        """A session may be asleep in the journal, or a child of one of ours; it is looked for once. The agent
-        is not read meanwhile: what it says of the session waits here.
+        """Look for a session, which may rest in the journal or be a child of another session; it is looked
+        for once. The agent is not read meanwhile: what it says of the session waits here.
         """
         if not self._may_seek(session_id):
             return False
@@ -673,7 +681,7 @@ class AgentProcess:
             await self.stop_seeking()
 
     async def stop_seeking(self) -> None:
-        """Nobody is there any more who could be told what is found."""
+        """Stop looking for sessions: no part of the hub waits for the result."""
         self._is_leaving = True
         seeking = list(self._seeking)
         for task in seeking:
@@ -725,7 +733,7 @@ class AgentProcess:
     def _on_sessionless_message(
         self, frame: bytes, message: Request | Notification, name: str, number: int
     ) -> None:
-        """It speaks of no session that we know; `name` is the one that it means, if it means one."""
+        """Handle a message that names no known session; `name` is the one that it means, if it means one."""
         if number <= self._unknown.get(name, 0):
             return
         if isinstance(message, Notification):
@@ -758,7 +766,7 @@ class AgentProcess:
         return receipt
 
     def on_stored(self, receipt: Receipt) -> None:
-        """One part of a block is safe."""
+        """Note that one part of a block is stored."""
         receipt.open -= 1
         last = 0
         while self._receipts and self._receipts[0].open == 0:
@@ -804,7 +812,7 @@ class AgentProcess:
 
 
 def _empty_result(method: str) -> Raw:
-    """What an answer without a result means: success where nothing must be in it, a failure elsewhere."""
+    """The meaning of an answer without a result: success where a result may be empty, else a failure."""
     row = METHODS.get(method, kind="request", receiver="agent")
     if row is None:
         return Raw(b"null")  # an extension: null may be what it means

@@ -35,7 +35,9 @@ class Refusals:
         return bool(self._last) and number <= self._last.get(_stream_of(name), 0)
 
     def take_acknowledged(self, number: int) -> list[str]:
-        """Names under which the host need not count any more: frames up to this one are not said again."""
+        """Take the names up to an acknowledged frame: the host need not count them, because they are not sent
+        again.
+        """
         streams = [stream for stream, last in self._last.items() if last <= number]
         for stream in streams:
             del self._last[stream]

@@ -68,7 +68,7 @@ class SessionLoad:
             self._answer.set_exception(LinkClosed(why))
 
     async def result(self) -> dict[str, Any]:
-        """What the process answers. Raises what `AgentProcess.call` does, and `LinkClosed` when the session
+        """The answer of the process. Raises what `AgentProcess.call` does, and `LinkClosed` when the session
         is closed or another node's before.
         """
         closed_task = asyncio.get_running_loop().create_task(self.session.closed_event.wait())

@@ -36,7 +36,9 @@ class SessionlessNotifications:
         self._withdrawals = 0  # requests that it has given up, and that are looked for
 
     def on_notification(self, frame: bytes, note: Notification, name: str) -> None:
-        """`name` is the session that it is about, which is not ours; empty if it is about none."""
+        """Handle a notification about the session `name`, which the hub does not have; empty if it is about
+        none.
+        """
         if name:
             log.info("ignored %s of agent %s: unknown session", note.method, self._agent)
         elif note.method == "$/cancel_request":
@@ -61,7 +63,7 @@ class SessionlessNotifications:
         if not isinstance(request_id, int | str) or session is None or self._cancel(request_id):
             return
         if self._withdrawals >= WITHDRAWALS:
-            log.info("agent %s gives up more requests than it has made", self._agent)
+            log.info("agent %s withdraws more requests than it has made", self._agent)
         else:
             self._withdrawals += 1
             session.hub.owner.start(self._cancel_soon(request_id))

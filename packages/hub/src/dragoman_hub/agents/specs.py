@@ -58,8 +58,8 @@ def specs_of(
     secrets: Sequence[str] = (),
 ) -> dict[str, AgentSpec]:
     """`folder` is where agent hosts listen. With `lease`, agents never act but under one. `policy` is the
-    file of rules for what interpreters lend; `secrets` are files that no agent behind a wall sees. Raises
-    `LocalMistake` for a wall that this machine cannot hold.
+    file of rules for what interpreters lend; `secrets` are files that no agent in a sandbox sees. Raises
+    `LocalMistake` for a sandbox that this machine cannot hold.
     """
     for settings in agents.values():
         hold_or_refuse("off" if settings.place else settings.sandbox)
@@ -169,12 +169,12 @@ def _spec(
 
 
 def _allowed_variables(settings: AgentSettings) -> tuple[str, ...]:
-    """Names of our variables that its process here may see."""
+    """Names of the hub's variables that its process here may see."""
     return (*settings.allow, *CLIENT_VARIABLES) if settings.place else settings.allow
 
 
 def _secrets(settings: AgentSettings) -> tuple[str, ...]:
-    """What the agent is trusted with, and nobody who reads its last words is."""
+    """Secret values of the agent, hidden from readers of its last output."""
     environment = agent_environment(allow=settings.allow, explicit=settings.env)
     return tuple(value for name, value in environment.items() if is_secret_variable(name))
 
@@ -183,7 +183,7 @@ def command_of(
     name: str, settings: AgentSettings, *, policy: str = "", launcher: Sequence[str] = ()
 ) -> list[str]:
     """The command, behind an interpreter unless the agent is known to speak version 1. An interpreter lends
-    files by the rules of the file `policy`; the `launcher` of a wall is around the agent alone.
+    files by the rules of the file `policy`; the `launcher` of a sandbox is around the agent alone.
     """
     command = [*launcher, *settings.command]
     if not settings.command:

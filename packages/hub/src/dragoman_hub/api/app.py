@@ -108,7 +108,7 @@ class HubApp:
             await self._show(scope, receive, send)
 
     async def _show(self, scope: Any, receive: Any, send: Any) -> None:
-        """The page holds no secrets, but is shown under our own name only."""
+        """Serve the page only under the hub's own name, although it has no secrets."""
         refusal = self._admission.check_address(dict(scope["headers"]))
         if refusal is not None:
             await respond(send, refusal.status, b"", headers=refusal.headers)
@@ -131,8 +131,8 @@ class HubApp:
         self.hub.accept(client_transport, grant, agent=visit.query.get("agent", ""))
 
     def _find_room(self, grant: Grant, is_socket: bool) -> AdmissionRefusal | None:
-        """Why a connection of this token cannot begin now, said before it does. Whoever runs the hub always
-        gets in, whatever a program with the same token does.
+        """The reason why a connection of this token cannot begin now; checked before it begins. Whoever runs
+        the hub always gets in, whatever a program with the same token does.
         """
         wait = 0.0 if self._connect_rate is None else self._connect_rate.take(grant.name)
         if wait > 0 and not (is_socket and grant.may("admin")):

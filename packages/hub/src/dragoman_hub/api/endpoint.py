@@ -70,9 +70,9 @@ class AcpEndpoint:
         once: bool = True,
         find_room: Callable[[Grant, bool], AdmissionRefusal | None] = lambda grant, is_socket: None,
     ) -> None:
-        """`on_refused` hears of everybody who is turned away, by the status that they were told. `once` is
-        whether a second `initialize` on a WebSocket is refused here; else whoever accepts decides.
-        `find_room` is asked before a connection begins, and gets whether that is a WebSocket.
+        """`on_refused` receives the status of each refused connection. `once` is whether a second
+        `initialize` on a WebSocket is refused here; else whoever accepts decides. `find_room` is asked before
+        a connection begins, and gets whether that is a WebSocket.
         """
         self._find_room = find_room
         self._admission = admission

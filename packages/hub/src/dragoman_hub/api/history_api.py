@@ -77,7 +77,7 @@ class HistoryApi:
         return threads[:MOST_THREADS]
 
     async def entries(self, thread_id: str) -> list[Object]:
-        """Everything that was said and read in a thread, in order.
+        """All messages and reads of a thread, in order.
 
         Raises `ErrorAnswer` for a thread that is not there, or is not for this client: nobody learns which.
         """
@@ -100,7 +100,7 @@ class HistoryApi:
     # On the wire.
 
     def takes(self, frame: bytes) -> bool:
-        """Whether this frame is a question for us: said in the dialect, which has no `jsonrpc`."""
+        """Whether this frame is a question for this API: in the dialect, which has no `jsonrpc`."""
         return b"getThread" in frame and _question(frame) is not None
 
     async def answer(self, frame: bytes) -> bytes:

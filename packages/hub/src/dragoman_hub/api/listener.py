@@ -77,7 +77,7 @@ def open_socket(host: str, port: int, *, tls: Tls | None, insecure: bool) -> soc
     if not (is_loopback(host) or tls or insecure):
         raise LocalMistake(
             f"{host} can be reached from other machines, so TLS is needed. Use --tls-cert and --tls-key, "
-            f"or --insecure behind a proxy that does TLS"
+            "or --insecure behind a proxy that does TLS. To reach the hub without this: dragoman hub reach"
         )
     if tls is not None:
         _check(tls)
@@ -112,7 +112,7 @@ def _check(tls: Tls) -> None:
     except OSError as error:  # ssl.SSLError is of this kind
         why = error.strerror or str(error)
         raise LocalMistake(
-            f"TLS cannot be spoken with the certificate {tls.certificate} and the key {tls.key}: {why}"
+            f"TLS does not work with the certificate {tls.certificate} and the key {tls.key}: {why}"
         ) from None
 
 

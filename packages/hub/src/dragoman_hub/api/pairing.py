@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 PAIR = "/pair"
 
-UNKNOWN = "The hub does not know this pairing code. It may have been started again since."
+UNKNOWN = "The hub does not know this pairing code. Create a new code: dragoman hub pair"
 TRY_LATER = "Too many wrong pairing codes came from this network. Wait a minute."
 
 
@@ -97,23 +97,23 @@ async def read_post(
     """The body of the request, or the reason why it is refused."""
     critical = [name for name, _ in scope["headers"] if name in ONCE]
     if len(critical) != len(set(critical)):
-        return AdmissionRefusal(400, "a header stands there twice")
+        return AdmissionRefusal(400, "a header appears twice")
     headers = dict(scope["headers"])
     refusal = admission.check_address(headers)
     if refusal is not None:
         return refusal
     path = scope["path"]
     if scope["method"] != "POST":
-        return AdmissionRefusal(405, f"{path} by something else than POST")
+        return AdmissionRefusal(405, f"{path} accepts only POST")
     if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
-        return AdmissionRefusal(415, f"{path} with something else than JSON")
+        return AdmissionRefusal(415, f"{path} accepts only JSON")
     body = await read_body(headers, receive, BODY)
     if isinstance(body, int):
-        return AdmissionRefusal(body, f"{path} with a body that cannot be read")
+        return AdmissionRefusal(body, f"{path}: the body cannot be read")
     try:
         return decode_json(body, kind)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return AdmissionRefusal(400, f"{path} without what it needs")
+        return AdmissionRefusal(400, f"{path}: a required header or parameter is missing")
 
 
 async def answer_json(

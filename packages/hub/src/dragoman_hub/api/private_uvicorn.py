@@ -157,7 +157,7 @@ class ManyProtocol(WebSocketsSansIOProtocol):
     """Of the message that has not ended yet."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Parser and connection hold each other: half a message would stay until garbage is looked for."""
+        """Break the reference cycle of parser and connection, so that half a message is freed at once."""
         super().connection_lost(exc)
         self.frames = []
         self.conn.reader.discard()
@@ -235,7 +235,7 @@ _KNOWN = 4096
 
 
 class _Heads(dict[int, bytes]):
-    """What stands before a message, by its size."""
+    """The bytes before a message, by its size."""
 
     def __missing__(self, size: int) -> bytes:
         if size < 126:

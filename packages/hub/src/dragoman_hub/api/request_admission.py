@@ -29,7 +29,7 @@ def admit_request(admission: Admission, scope: Any, *, ticket: str = "") -> Gran
     """The permissions of a request's sender, or the reason to refuse it."""
     critical = [name for name, _ in scope["headers"] if name in ONCE]
     if len(critical) != len(set(critical)):
-        return AdmissionRefusal(400, "a header stands there twice")
+        return AdmissionRefusal(400, "a header appears twice")
     address, *_ = scope.get("client") or ("",)
     verdict = admission.admit(dict(scope["headers"]), ticket=ticket, address=address)
     if isinstance(verdict, Grant):
@@ -54,8 +54,8 @@ class AdmittedRequests:
         refusal_body: Callable[[int], bytes],
         readable_headers: bytes = b"x-should-retry",
     ) -> None:
-        """`refusal_body` is the JSON for a status with which somebody is refused; `readable_headers` are
-        those of our answers that a page may read.
+        """`refusal_body` is the JSON for the status of a refusal; `readable_headers` are those of our answers
+        that a page may read.
         """
         self._admission = admission
         self._handle = handle

@@ -1,4 +1,4 @@
-"""The ASGI server of a listener, and the application that tells a connection about each of its requests.
+"""The ASGI server of a listener, and the application that informs a connection about its requests.
 
 `HubServer` is uvicorn's, but for signals, which belong to whoever runs it. How connections are accepted is
 uvicorn's way here; `private_uvicorn` has another.
@@ -21,7 +21,7 @@ ADMIT = "dragoman.admit"
 
 
 class AnnouncedRequests:
-    """Wraps the application, and tells each connection about its requests."""
+    """Wraps the application, and informs each connection about its requests."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -48,8 +48,8 @@ TICK_SECONDS = 1.0
 
 
 class HubServer(uvicorn.Server):
-    """Says when it is up, and ends when it is told to. Uvicorn's own looks ten times a second whether it is
-    to end: nearly all that a hub does while nobody speaks.
+    """Reports when it is up, and ends on request. Uvicorn's own looks ten times a second whether it is to
+    end: nearly all that a hub does while nobody speaks.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:

@@ -75,13 +75,13 @@ class ClientSeat(Protocol):
     """Tracks a client's position, so that it may continue at another node (see `cluster`)."""
 
     def stands(self, session: str, position: Position | None, /) -> None:
-        """It follows the session from here on; None: it does not any more."""
+        """Note that the client follows the session from this position on; None: it does not any more."""
 
     def tell(self, session: str, position: Position, block: bytes, /) -> None:
         """Tell it this, which brings it to the position."""
 
     def on_session_moved(self, session: str, /) -> None:
-        """The session is not ours any more."""
+        """Drop a session that has moved to another node."""
 
     def on_replaced(self) -> None:
         """The same client has come by another way."""
@@ -132,8 +132,8 @@ class HubClient:
     # Speaking.
 
     def send(self, block: bytes) -> None:
-        """Raises `LinkClosed` when nobody is there any more. One that leaves too much unread is cut off: what
-        is said besides the session's stream waits nowhere else, and it can come back and ask again.
+        """Send a message. Raises `LinkClosed` if the client has left. One that leaves too much unread is cut
+        off: what is said besides the session's stream waits nowhere else, and it can come back and ask again.
         """
         if self.transport.pending > self.hub.options.unread:
             self.give_up(f"it has left {self.transport.pending} bytes unread")
@@ -185,7 +185,7 @@ class HubClient:
                         self.send(failure(request_id, error))
 
     def on_session_closed(self, session_id: str) -> None:
-        """It follows the session no more: nothing is open there."""
+        """Stop following a session that is closed."""
         self.followers.pop(session_id, None)
         if self.seat is not None:
             self.seat.stands(session_id, None)
@@ -335,7 +335,7 @@ class HubClient:
             session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
 
     def _on_late_answer(self, session: LiveSession) -> None:
-        why = "the question had its answer already"
+        why = "the question was already answered"
         self.hub.broker.attempts.write_refusal(PERMISSION, why, person=self.grant.name, session=session)
 
     def _on_no_answer(self, request: OpenRequest, error: ErrorObject | None) -> None:
@@ -345,8 +345,9 @@ class HubClient:
         log.info("a client of %s gave no answer to %s; it stays open", self.grant.name, request.method)
 
     def on_withdrawal(self, session: LiveSession) -> None:
-        """It cancelled prompts of its own that waited, and the turn of another goes on. The protocol demands
-        that it answers with `cancelled` whatever it is asked in the session; no person has decided that.
+        """Note that the client cancelled its own waiting prompts; the turn of another client continues. The
+        protocol demands that it answers with `cancelled` whatever it is asked in the session; no person has
+        decided that.
         """
         calls = self.questions.calls
         waiting = {number for number, call in calls.items() if call.context[0].root is session}
@@ -375,7 +376,7 @@ class HubClient:
 
     @property
     def follows_children(self) -> bool:
-        """Whether it is told what happens in child sessions of a session that it follows."""
+        """Whether the client gets the events of child sessions of the sessions that it follows."""
         return self.knows_children or self.events
 
     def may_reach(self, session: LiveSession) -> None:

@@ -22,7 +22,7 @@ def missing_result(method: str) -> tuple[Raw | None, Any]:
     if row is None:
         return Raw(b"null"), None  # an extension: null may be what it means
     if row.needs_result:
-        why = f"Internal error: the client's answer to {method} holds neither a result nor an error"
+        why = f"Internal error: the client's answer to {method} has neither a result nor an error"
         return None, error_object(INTERNAL_ERROR, why)
     return Raw(b"{}"), None
 

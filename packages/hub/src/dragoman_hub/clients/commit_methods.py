@@ -138,7 +138,7 @@ def _paths(params: dict[str, Raw]) -> list[str]:
     if not isinstance(paths, list) or not all(isinstance(path, str) and path for path in paths):
         raise invalid_params("paths is not a list of texts")
     if any("\0" in path for path in paths):
-        raise invalid_params("a path holds a NUL")
+        raise invalid_params("a path contains a NUL")
     return paths
 
 

@@ -47,7 +47,7 @@ class ConfinedIntake:
         self._held_bytes = 0
 
     def feed(self, block: bytes) -> None:
-        """Raises `LinkClosed` when nobody is there any more."""
+        """Take bytes of the client. Raises `LinkClosed` if the client has left."""
         self._held_bytes = self._held_bytes + len(block) if self._held else 0
         if self._held_bytes > self._client.hub.options.unread:
             self._client.give_up("it goes on while a disk does not answer")
@@ -76,7 +76,7 @@ class ConfinedIntake:
                 paths = self._paths_in(self._held[0]) if self._held else []
 
     def _paths_in(self, envelope: Envelope) -> list[str]:
-        """What has to be looked at before a message can be judged."""
+        """Paths that must be resolved before a message can be judged."""
         if not isinstance(envelope, Request | Notification):
             return []
         grant, options = self._client.grant, self._client.hub.options

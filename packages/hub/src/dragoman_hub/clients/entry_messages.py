@@ -68,19 +68,19 @@ class ClientView(Protocol):
         """The ids under which it waits for the end of this turn."""
 
     def wrote(self, key: str, by: str, /) -> bool:
-        """Whether the prompt, which the token `by` sent, is its own, so that it need not be told."""
+        """Whether the prompt of the token `by` is the client's own, so that it is not sent back."""
 
     def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
         """The id under which it is to be asked; UNSET if it is not."""
 
     def notice(self, sequence: int, method: str, /) -> JsonObject | None:
-        """What it is told of a question that it cannot be asked; None if there is nothing to tell."""
+        """The notice about a question that this client cannot be asked; None if there is nothing to tell."""
 
     def judgement_of(self, sequence: int, /) -> JsonObject:
-        """What was judged of a request that is open, and what is risky about it, as clients are told."""
+        """The judgement and the risks of an open request, as clients get them."""
 
     def open_params(self, sequence: int, /) -> bytes | None:
-        """What a request that is open asks for, with all that was judged; None if it is open no more."""
+        """The params of an open request, with the judgement; None if it is open no more."""
 
     @property
     def stand_in(self) -> str:
@@ -88,13 +88,13 @@ class ClientView(Protocol):
 
     @property
     def requester(self) -> str:
-        """Who asks here for whom; empty for a session of a client."""
+        """The chain of sessions that ask; empty for a session of a client."""
 
     def tool_title(self, params: bytes, /) -> str:
-        """What the agent has called the tool call before that these params ask about; empty if nothing."""
+        """The agent's earlier title of the tool call in these params; empty if nothing."""
 
     def on_child(self, session_id: str, /) -> None:
-        """It has been told of a child session."""
+        """Note that the client knows of a child session."""
 
     @property
     def has_relatives(self) -> bool:
@@ -107,7 +107,7 @@ class ClientView(Protocol):
         """The id under which it was asked, if it still is; it is not any more."""
 
     def on_answered(self, key: str, /) -> None:
-        """It has got its answer."""
+        """Note that the client has its answer."""
 
 
 class ClientMessage(NamedTuple):
@@ -154,7 +154,7 @@ def block_of(session: str, entries: Sequence[StoredEntry], view: ClientView, *, 
 
 
 def _told_run(first: int, run: FrameRun, view: ClientView) -> bytes:
-    """The short way of nearly everything, updates: they are told as they are stored, or with a cursor."""
+    """The fast path for updates, which are nearly all: they are sent as stored, or with a cursor."""
     if run.direction != "to_client" or not all_begin(run.frames, UPDATE):
         return b""
     text = text_of(run.frames)
@@ -179,8 +179,8 @@ def _tell_each(session: str, entries: Sequence[StoredEntry], view: ClientView, *
 
 
 def repeat_request(request: OpenRequest, view: ClientView) -> bytes:
-    """A request that is still open, for a client that has been told of it before or was not meant then. It
-    stands where it stood, so it brings no cursor.
+    """Send an open request again to a client that had it before, or that it was not meant for then. It stands
+    where it stood, so it brings no cursor.
     """
     question_id = view.asks(request.sequence, request.method)
     if isinstance(question_id, UnsetType):
@@ -193,8 +193,8 @@ def repeat_request(request: OpenRequest, view: ClientView) -> bytes:
 
 
 def _question(request_id: Id, sequence: int, method: str, params: bytes, view: ClientView) -> ClientMessage:
-    """What a client is asked. A question in the name of another session brings no cursor: a cursor of the
-    child's stream would be taken for one of the session that is named.
+    """The request that a client gets for a question. A question in the name of another session brings no
+    cursor: a cursor of the child's stream would be taken for one of the session that is named.
     """
     ours = {"request": str(sequence), **UNJUDGED, **view.judgement_of(sequence)}
     if not view.stand_in:
@@ -292,7 +292,7 @@ def _event_members(note: StreamNote, frame: bytes) -> JsonObject:
 
 
 def _event(session: str, entry: StoredEntry, members: JsonObject) -> ClientMessage:
-    """Its time is the stored one: whoever hears it live and whoever reads it later measure the same."""
+    """An event with its stored time, so that live and later readers measure the same."""
     params = {"sessionId": session, "time": entry.time, **members}
     return ClientMessage(notification(EVENT, encode_json(params))[:-1])
 

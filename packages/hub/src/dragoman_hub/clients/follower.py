@@ -114,8 +114,8 @@ class ClientFollower:
     def catch_up(
         self, then: Callable[[], None] | None = None, on_failure: Callable[[str], None] | None = None
     ) -> None:
-        """Tell it what it has not been told, from the journal. `then` is called when it is up for the first
-        time, `on_failure` when the journal cannot be read, which else ends the connection.
+        """Send the client from the journal what it has not received yet. `then` is called when it is up for
+        the first time, `on_failure` when the journal cannot be read, which else ends the connection.
         """
         if self._task is None:
             loop = asyncio.get_running_loop()
@@ -125,7 +125,7 @@ class ClientFollower:
             )
 
     def ask_again(self) -> None:
-        """Whatever it has been told of and is still open, or was for somebody else and is now for it."""
+        """Send open requests again that the client had before, or that are for it now."""
         again = [
             repeat_request(request, self)
             for request in self.session.state.requests.values()
@@ -135,7 +135,7 @@ class ClientFollower:
             self.client.send(b"".join(again))
 
     def on_judged(self) -> None:
-        """A question may be known to people, or needs none any more: tell what was withheld because of it."""
+        """Send messages that were withheld until a question was judged."""
         self.ask_again()
         self.catch_up()
 
@@ -161,7 +161,7 @@ class ClientFollower:
             self._task.cancel()
             self._task = None
             if on_failure is not None and not moves:
-                on_failure("the session was closed, or loaded again, before it was told to its end")
+                on_failure("the session was closed, or loaded again, before its history was sent completely")
 
     @property
     def follows_children(self) -> bool:
@@ -189,7 +189,7 @@ class ClientFollower:
         self.answer_waiting()
 
     def answer_waiting(self) -> None:
-        """Answer the client's prompts whose end is stored, although it was not told what is before it."""
+        """Answer the client's prompts whose end is stored, even if earlier messages were not sent."""
         answers = {**(self._old_answers or {}), **self.session.state.answers}
         for session_id, key in list(self.client.waiting):
             answer = answers.get(key) if session_id == self.session.id else None
@@ -222,7 +222,7 @@ class ClientFollower:
         except LinkClosed:
             pass  # the client has gone, and we go with it
         except DragomanError as error:
-            log.warning("session %s could not be told from the journal: %s", session.id, error)
+            log.warning("session %s could not be read from the journal: %s", session.id, error)
             self._task = self._on_failure = None
             why = "the session's journal could not be read to its end"
             if on_failure is None:
@@ -242,7 +242,7 @@ class ClientFollower:
         return (page[first:last] for first, last in pairwise((0, *ends, len(page))))
 
     async def _expect(self, part: Sequence[StoredEntry]) -> None:
-        """An answer is told where it stands, so whoever is to get it must have asked again."""
+        """Register a request before its answer is sent at its place in the stream."""
         if not self.expected_keys:
             return
         try:
@@ -256,8 +256,8 @@ class ClientFollower:
             self._come_event = None
 
     def _seeking_process(self, entries: Sequence[StoredEntry]) -> SessionProcess | None:
-        """The process, if an entry may announce a child of it that is being made: what is told of the child
-        has its id, which may be another than the agent's own.
+        """The process, if an entry may announce a child that is being made: messages about the child use its
+        id, not the agent's own.
         """
         process = self.session.process
         if process is None or not process.is_seeking:
@@ -265,7 +265,7 @@ class ClientFollower:
         return process if any(may_name_sessions(entry.frame) for entry in entries) else None
 
     def keep_answer(self, key: str, answer: PromptAnswer) -> None:
-        """It is told in its place, which the client has not come to yet."""
+        """Keep an answer until the client reaches its place in the stream."""
         self._old_answers = {**(self._old_answers or {}), key: answer}
 
     def came_again(self, key: str) -> None:

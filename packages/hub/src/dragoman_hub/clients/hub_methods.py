@@ -132,7 +132,7 @@ class HubMethods:
         return {}
 
     async def _look_at_sessions(self, client: HubClient) -> None:
-        """Before it hears of sessions that are open: of which it may, their folders say."""
+        """Resolve folders of open sessions before a client gets them: its rights depend on the folders."""
         if client.grant.roots:
             sessions = self._hub.sessions.values()
             await client.grant.look_at({place for session in sessions for place in session.state.places})
@@ -246,7 +246,7 @@ class HubMethods:
         session = await client.session(params)
         terminal = self._hub.broker.terminal(session, client.text(params, "terminalId"))
         if terminal is None:
-            raise ErrorAnswer(-32002, "the hub lends no such terminal")
+            raise ErrorAnswer(-32002, "the hub has no such terminal")
         return terminal
 
     async def _changes(self, client: HubClient, params: Params) -> JsonObject:
@@ -289,8 +289,8 @@ class HubMethods:
         return self._on_stale_answer(client, session)
 
     def _on_stale_answer(self, client: HubClient, session: LiveSession) -> JsonObject:
-        """It decides nothing, and the audit log says who gave it."""
-        why = "there is no such question, or it has its answer"
+        """Ignore a late answer; the audit log names the token that gave it."""
+        why = "this question does not exist, or is already answered"
         self._hub.broker.attempts.write_refusal(
             f"{HUB}answer", why, person=client.grant.name, session=session
         )
@@ -356,7 +356,7 @@ class HubMethods:
         if queued_prompt is None:
             raise ErrorAnswer(-32002, "there is no such prompt in the queue", {"key": key})
         if queued_prompt.by != client.grant.name and not client.grant.may("admin"):
-            raise ErrorAnswer(-32003, "Forbidden: it is somebody else's prompt", {"scope": "admin"})
+            raise ErrorAnswer(-32003, "Forbidden: the prompt belongs to another client", {"scope": "admin"})
         return session, key
 
 

@@ -237,8 +237,8 @@ class Methods:
         return None
 
     async def _bring(self, client: HubClient, session: LiveSession, params: Params) -> None:
-        """What a client brings along counts for the next process of the agent, if it may drive one: MCP
-        servers are commands.
+        """Keep a client's MCP servers for the next process of the agent, if the client may drive one: they
+        are commands.
         """
         if not client.grant.may("prompt") or session.state.parent:
             return
@@ -308,7 +308,9 @@ class Methods:
         return bytes(result)
 
     async def _change(self, client: HubClient, session: LiveSession, method: str, params: Params) -> Raw:
-        """What may change how much the agent asks is in the audit log before the agent hears of it."""
+        """Write a change that may affect how much the agent asks to the audit log before the agent
+        gets it.
+        """
         members = {name: value_of(raw) for name, raw in params.items() if name not in ("sessionId", "_meta")}
         title = " ".join(f"{name}={value}" for name, value in members.items())[:200]
         attempts, person = self._hub.broker.attempts, client.grant.name
@@ -320,7 +322,7 @@ class Methods:
             raise
 
     def _tell_change(self, session: LiveSession, kind: str, name: str, value: object) -> None:
-        """Tell everybody of what one client has changed, unless the agent has told it by itself."""
+        """Send a client's change to all followers, unless the agent has sent it itself."""
         if value_of(session.state.update(kind.encode()).get(name)) != value:
             self._hub.tell(session, {"sessionUpdate": kind, name: value})
 
@@ -436,7 +438,7 @@ class Methods:
                     session.cancel()
 
     def on_notification(self, client: HubClient, method: str, params: Params) -> None:
-        """A notification that is not ours goes to the session's agent."""
+        """Pass a notification that is not for the hub to the session's agent."""
         session = self._followed_session(client, params)
         if session is not None:
             self._hub.pass_on(session, method, params)
@@ -465,7 +467,7 @@ def _as_written(value: object, kind: type) -> dict[str, Any] | None:
 
 
 def _without_mcp_of_client(can: dict[str, Any]) -> dict[str, Any]:
-    """What the agent can do with MCP servers, without what the hub would have to pass on and does not."""
+    """The agent's abilities without MCP features that the hub does not pass on."""
     servers = can.get("mcpCapabilities")
     if not isinstance(servers, dict):
         return {}

@@ -55,7 +55,7 @@ class PairingMethods:
         return {"id": pairing_id, "state": "unknown"} if pairing is None else _describe(pairing)
 
     async def withdraw(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """`pair/withdraw`: nobody may use the code any more."""
+        """`pair/withdraw`: make the code useless."""
         pairing = self._pairings.find(client.text(params, "id"))
         if pairing is not None:
             self._pairings.withdraw(pairing)

@@ -42,8 +42,8 @@ def check_kinds(params: Mapping[str, Raw]) -> None:
 
 
 def check_folders(params: Mapping[str, Raw]) -> None:
-    """A session's folders are absolute: nobody here shares a current folder with the client. Some clients
-    have no folder for a session that is stored, and say an empty one.
+    """Check that a session's folders are absolute: the hub and the client share no current folder. Some
+    clients have no folder for a session that is stored, and say an empty one.
 
     Specification: https://agentclientprotocol.com/protocol/v1/session-setup#working-directory
     """

@@ -46,7 +46,7 @@ class RewindMethods:
         session, turn, places = await self._turn(client, params)
         also = value_of(params.get("also"), [])
         if not isinstance(also, list) or not all(isinstance(path, str) for path in also):
-            raise invalid_params("also is no list of texts")
+            raise invalid_params("also is not a list of texts")
         work = self._rewind.carry_out(
             session.id,
             session.state.cwd,
@@ -113,7 +113,7 @@ class RewindMethods:
         session = await self._session(client, params)
         key, number = value_of(params.get("key"), ""), value_of(params.get("turn"))
         if not isinstance(key, str) or not isinstance(number, int | None):
-            raise invalid_params("key is no text, or turn is no number")
+            raise invalid_params("key is not text, or turn is not a number")
         turn, places = await self._rewind.places(session.id, key=key, number=number)
         await self._check_roots(client, places)
         return session, turn, places
@@ -125,7 +125,7 @@ class RewindMethods:
         return session
 
     async def _check_roots(self, client: HubClient, places: Places) -> None:
-        """What the folders were when their turns ran need not be what the session's are now."""
+        """Check the folders as they were when the turns ran, not only the session's present ones."""
         if client.grant.roots:
             await client.grant.look_at([root for root, _ in places])
             if not all(client.grant.may_open(root) for root, _ in places):

@@ -62,7 +62,7 @@ class SessionProgress:
         return [await self._of(session_id) for session_id in visible]
 
     def forget(self, session_id: str) -> None:
-        """What the session changed is not what it was."""
+        """Forget the changes of a session, which are out of date."""
         self._known.pop(session_id, None)
 
     async def _of(self, session_id: str) -> JsonObject:

@@ -71,7 +71,7 @@ async def steer(
 async def _submit(
     hub: ClientHub, session: LiveSession, method: str, params: dict[str, Raw], *, key: str, by: str
 ) -> None:
-    """Raises what the client hears if the message is not accepted."""
+    """Submit a message. Raises the error for the client if the message is not accepted."""
     if steer_verdict(session.state, key) == "known":
         return
     await session.list_as_running()

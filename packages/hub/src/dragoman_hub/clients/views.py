@@ -1,4 +1,4 @@
-"""What clients see of the hub: the state of sessions, lists of sessions, agents."""
+"""The hub as clients see it: the state of sessions, lists of sessions, agents."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SessionViews:
         self._parents: dict[str, str] = {}  # of streams that are not open
 
     def shown_to(self, client: HubClient) -> JsonObject:
-        """What a client learns of the hub when it introduces itself: who only answers learns of no place."""
+        """The introduction of the hub for a client; a token that may only approve sees no place."""
         is_observer = client.grant.may("observe")
         agents = [
             {
@@ -77,8 +77,7 @@ class SessionViews:
     # One session.
 
     def standing(self, session: LiveSession) -> JsonObject:
-        """What an agent answers when a session is made or brought back: modes, options and the like, as they
-        are now."""
+        """The agent's answer when a session is made or loaded: modes, options and so on, as they are now."""
         state = session.state
         answer: JsonObject = {
             name: raw for name, raw in state.agent_answer.items() if name not in ("sessionId", "_meta")
@@ -91,7 +90,7 @@ class SessionViews:
         return {**answer, "configOptions": options} if options is not None else answer
 
     def snapshot(self, session: LiveSession) -> JsonObject:
-        """What a screen needs at once."""
+        """Everything that a screen needs at once."""
         state = session.state
         standing = self.standing(session)
         turn = state.turn
@@ -123,7 +122,7 @@ class SessionViews:
         return changes.is_lasting and changes.far_side(session.id) is None
 
     def _prompts(self, agent: str) -> Any:
-        """What the agent takes besides text, if it has ever said so."""
+        """The content besides text that the agent accepts, if it has ever announced that."""
         seat = self._hub.pool.seats.get(agent)
         can = seat.initialize_result.get("agentCapabilities") if seat is not None else None
         return can.get("promptCapabilities") if isinstance(can, dict) else None
@@ -157,7 +156,7 @@ class SessionViews:
         }
 
     def _work_of(self, child: LiveSession) -> JsonObject:
-        """What the agent has announced of a child: its state, and how its last turn ended."""
+        """The announced work of a child: its state, and how its last turn ended."""
         parent = self._hub.sessions.get(child.state.parent)
         record = None if parent is None else self._hub.children.entry_of(parent, child)
         if record is None or not record.work:
@@ -165,12 +164,12 @@ class SessionViews:
         return {"state": record.work} | ({"stopReason": record.stop_reason} if record.stop_reason else {})
 
     def watch(self, client: HubClient, *, on: bool) -> None:
-        """Whether the client is to be told when any session changes."""
+        """Set whether the client gets a message when any session changes."""
         client.watches = on
         self._watching.add(client)
 
     def on_change(self, session: LiveSession) -> None:
-        """It has changed: whoever watches and may observe is told. Who only answers hears of questions."""
+        """Inform watchers that may observe about a change. Who only answers hears of questions."""
         if not self._watching:
             return
         # Those alone, because this is said of every session whenever it changes, and few of many clients ask.

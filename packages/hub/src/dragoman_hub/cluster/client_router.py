@@ -267,7 +267,7 @@ class ClientRouter:
             self.transport.write(block)
 
     def _look_at(self, branch: Branch, block: bytes) -> bytes:
-        """Notice answers and questions, and keep what is our own."""
+        """Notice answers and questions, and keep those of this router."""
         lines: list[bytes] = []
         for line in block.splitlines(keepends=True):
             if line.startswith(ID) and self._is_own_answer(branch, line):

@@ -241,7 +241,7 @@ class Cluster:
         self.hub.pool.renew(lasting)
 
     async def _on_lease_lost(self) -> None:
-        """Others may have our sessions by now: act no more on any."""
+        """Act on no session any more: other nodes may have them."""
         self.links.lose_all()  # the others have closed their ends long ago
         await self.hub.pool.lose()
         for session in list(self.hub.sessions.values()):
@@ -260,7 +260,7 @@ class Cluster:
         self._orphans.set()
 
     async def _look_after_orphans(self) -> None:
-        """Sessions of dead nodes: what went on in them has an end, and what waits goes on."""
+        """End the turns of dead nodes' sessions, and continue their waiting prompts."""
         while True:
             try:
                 async with asyncio.timeout(self.members.lease / 2):

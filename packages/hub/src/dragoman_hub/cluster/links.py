@@ -29,7 +29,7 @@ class LinkEnd(Protocol):
 
     def on_word(self, word: Word, /) -> None: ...
     def broken(self, why: str, /) -> None:
-        """Nothing more will be heard. Called once, unless we closed it ourselves."""
+        """Read nothing more. Called once, unless we closed it ourselves."""
 
 
 class NodeLink:
@@ -86,7 +86,7 @@ class Links:
         self._owner.start(self._beat())
 
     def greet(self, node: str) -> None:
-        """Say that we are there, and know of no link that a life of ours before had. Without it, the other
+        """Announce this node, which knows no link of an earlier process of its own. Without it, the other
         would notice by the next beat: clients would wait for that.
         """
         self.send(node, Word("", self.node, words.HELLO, 0))
@@ -100,7 +100,7 @@ class Links:
             await self._listening.aclose()
 
     def open(self, node: str, end: LinkEnd) -> NodeLink:
-        """A link of our own; its first word is the caller's to say."""
+        """Open a link of this node; its first word is the caller's to say."""
         link = NodeLink(self, f"{self._life}-{next(self._numbers)}", node, end)
         self._links[link.name] = link
         return link
@@ -112,7 +112,7 @@ class Links:
         self._bus.send(f"n.{node}", words.encode(word))
 
     def lost_node(self, node: str) -> None:
-        """It is gone, or begins anew: so are its ends of our links."""
+        """Drop the links to a node that is gone or starts again."""
         for link in [link for link in self._links.values() if link.node == node]:
             self._break(link, f"node {node} is gone, or begins anew")
 
@@ -126,7 +126,7 @@ class Links:
     def _hear(self, subject: str, data: bytes, answer: str) -> None:
         word = words.decode(data)
         if word is None:
-            log.warning("a word of another node cannot be read (%d bytes)", len(data))
+            log.warning("a message of another node cannot be read (%d bytes)", len(data))
             return
         if word.kind == words.HELLO:
             self.lost_node(word.sender)
@@ -167,9 +167,9 @@ class Links:
         self.send(node, Word(link, self.node, words.CLOSE, 0, payload=why.encode()))
 
     def _fail(self, link: NodeLink) -> None:
-        log.info("a link to node %s has lost words", link.node)
-        link.close("words were lost")
-        link.end.broken("words were lost")
+        log.info("a link to node %s has lost messages", link.node)
+        link.close("messages were lost")
+        link.end.broken("messages were lost")
 
     def _break(self, link: NodeLink, why: str) -> None:
         if self.forget(link):

@@ -1,4 +1,4 @@
-"""The nodes of a cluster: each holds a lease in the register, and renews it while it is healthy.
+"""The nodes of a cluster: each has a lease in the register, and renews it while it is healthy.
 
 A lease is a key that its node writes every little while. Nobody's clock is compared with another's: a node
 counts from the moment before its last renewal, the others from the moment after they saw it, and a node stops
@@ -102,7 +102,7 @@ class Members:
     # Who is there.
 
     def alive(self) -> list[Node]:
-        """Nodes that hold their lease, this one among them."""
+        """Nodes with a valid lease, this one among them."""
         other_nodes = [entry.node for entry in self._seen_nodes.values() if entry.node.state != "dead"]
         return sorted([self.node, *other_nodes], key=lambda node: node.name)
 
@@ -152,11 +152,11 @@ class Members:
             except (JournalError, TimeoutError) as error:
                 if self._clock() >= until:
                     raise
-                log.warning("this node could not join yet: %s", error)
+                log.warning("this node could not join the cluster yet: %s", error)
             await asyncio.sleep(AGAIN)
 
     async def _take(self) -> bool:
-        """Write our name where nobody's is, or our own from before, or that of a dead one."""
+        """Write this node's name over no name, its own earlier one, or that of a dead node."""
         key = f"{PREFIX}.{self.node.name}"
         while True:
             began = self._clock()
@@ -164,7 +164,7 @@ class Members:
             before = None if current is None else _read(current)
             if before is not None and before.state != "dead" and before.home != self.node.home:
                 raise LocalMistake(
-                    f"there is a node {self.node.name!r} already; give this one another name with --node"
+                    f"a node named {self.node.name!r} already exists: choose another name with --node"
                 )
             value = msgspec.json.encode(self._describe(self.node))
             try:
@@ -178,7 +178,7 @@ class Members:
             return before is not None and before.state != "dead"
 
     async def leave(self) -> None:
-        """Give the lease back: whatever is still ours may be taken at once."""
+        """Give the lease back, so that others can take this node's sessions at once."""
         await self._stop()
         try:
             await self._register.delete(f"{PREFIX}.{self.node.name}", self._revision)
@@ -200,7 +200,7 @@ class Members:
     # Our own lease.
 
     def hurry(self) -> None:
-        """Say now how we stand, and learn whether we still do."""
+        """Renew the lease now, and learn whether it is still valid."""
         self._hurry.set()
 
     async def _renew(self) -> None:
@@ -234,8 +234,8 @@ class Members:
         self._on_granted(began)
 
     async def _is_still_ours(self) -> bool:
-        """A renewal of which we heard nothing may have been granted all the same. What we read may be old:
-        then the next renewal is refused again.
+        """Whether a renewal was granted although its answer did not arrive. What we read may be old: then the
+        next renewal is refused again.
         """
         try:
             current = await self._register.get(f"{PREFIX}.{self.node.name}")
@@ -314,7 +314,7 @@ def _read(register_value: RegisterValue) -> Node | None:
     try:
         return decode_json(register_value.value, Node)
     except msgspec.MsgspecError:
-        log.error("the register holds a node that cannot be read")
+        log.error("the register has a node that cannot be read")
         return None
 
 

@@ -106,7 +106,7 @@ async def _open_shared(
 
 
 def _home(folder: Path) -> str:
-    """A name of the folder that no other folder has: whoever finds it there was here before."""
+    """A name that only this folder has, so that a node recognises its earlier process."""
     path = folder / "home"
     try:
         return path.read_text(encoding="ascii").strip()

@@ -55,7 +55,7 @@ class Owners:
     def __init__(
         self, register: Register, members: Members, *, on_given: Callable[[], None] = _ignore
     ) -> None:
-        """`on_given` hears that a session may have been given to us."""
+        """`on_given` is called when this node may have been given a session."""
         self._on_given = on_given
         self._register = register
         self._members = members
@@ -87,7 +87,7 @@ class Owners:
         return [entry.owner.session for entry in self._entries.values() if entry.owner.node == node]
 
     def is_known(self, session: str) -> bool:
-        """Whether somebody has it, dead or alive."""
+        """Whether the session has an owner, dead or alive."""
         return _key(session) in self._entries
 
     def orphans(self) -> list[str]:
@@ -99,8 +99,8 @@ class Owners:
         ]
 
     def given_sessions(self) -> list[str]:
-        """Sessions that another node has given to us, that a life of ours before this one had, or that we
-        have claimed and dropped.
+        """Sessions that this node got from another node, had in an earlier process, or claimed and
+        dropped.
         """
         me = self._members.node
         return [
@@ -111,7 +111,7 @@ class Owners:
         ]
 
     async def claim(self, session: str) -> SessionLease:
-        """Make it ours. Raises `Elsewhere` if it is a living node's."""
+        """Claim a session for this node. Raises `Elsewhere` if it is a living node's."""
         async with self._lock(session):
             for _ in range(TRIES):
                 life = self._members.node.life
@@ -127,7 +127,7 @@ class Owners:
         raise JournalError(f"session {session} could not be claimed: its owner changes all the time")
 
     async def _try(self, session: str) -> bool:
-        """Whether it was somebody's before."""
+        """Try to claim; returns whether the session had an owner before."""
         key = _key(session)
         entry = self._entries.get(key)
         me = self._members.node
@@ -171,7 +171,9 @@ class Owners:
                 del self._entries[key]
 
     def drop(self, session: str) -> None:
-        """It is not ours any more, whoever has it. If nobody has, what we had begun in it is left behind."""
+        """Forget a session that this node no longer owns. If nobody has, what we had begun in it is left
+        behind.
+        """
         self._mine.pop(session, None)
         self._dropped_ids.add(session)
 
@@ -186,7 +188,7 @@ class Owners:
         self._on_change(key, RegisterValue(value, revision))
 
     async def _look_again(self, session: str) -> None:
-        """Learn what the key holds, and of the nodes as much as was known when it was written."""
+        """Read the key again, and the nodes as known when it was written."""
         key = _key(session)
         current = await self._register.get(key)
         try:
@@ -216,7 +218,7 @@ class Owners:
             try:
                 owner = decode_json(register_value.value, _Owned)
             except msgspec.MsgspecError:
-                log.error("the register holds an owner that cannot be read")
+                log.error("the register has an owner that cannot be read")
                 return
             self._entries[key] = _Known(owner, register_value.revision)
             if owner.node == self._members.node.name and owner.life != self._members.node.life:

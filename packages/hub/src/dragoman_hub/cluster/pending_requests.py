@@ -74,7 +74,7 @@ class PendingRequest(Struct):
         return self.method in REPEATABLE or self.method.startswith("_dragoman/hub/")
 
     def frame_from(self, position: Position | None) -> bytes:
-        """The same for a client that has been told a part already."""
+        """The same for a client that already received a part."""
         position = position or self.reached
         if position is None or self.method not in FROM_A_PLACE:
             return self.frame

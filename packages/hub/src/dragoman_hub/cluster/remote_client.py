@@ -47,7 +47,7 @@ class GuestTransport:
 
     def show(self, session: str, position: str, block: bytes) -> None:
         if self._is_closed:
-            raise LinkClosed("the other node has hung up")
+            raise LinkClosed("the other node has closed the connection")
         self._sent_bytes += len(block)
         for last, piece in words.portions(block):
             if last:
@@ -62,7 +62,7 @@ class GuestTransport:
     async def drain(self) -> None:
         while self.pending > self.limits.low:
             if self._is_closed:
-                raise LinkClosed("the other node has hung up")
+                raise LinkClosed("the other node has closed the connection")
             self._room.clear()
             await self._room.wait()
 
@@ -73,7 +73,7 @@ class GuestTransport:
         pass
 
     async def aclose(self) -> None:
-        self._link.close("the node has let go of the client")
+        self._link.close("the node has dropped the client")
         self._end()
 
     # The link.
@@ -88,7 +88,7 @@ class GuestTransport:
                 if self._sink is not None:
                     self._sink.feed(block)
             case words.TAKEN:
-                # What is no number says nothing: the link is with a node of another version, or broken.
+                # What is not a number says nothing: the link is with a node of another version, or broken.
                 self._taken_bytes = int(word.payload) if word.payload.isdigit() else self._taken_bytes
                 if self.pending <= self.limits.low:
                     self._room.set()

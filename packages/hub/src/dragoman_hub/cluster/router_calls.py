@@ -42,7 +42,7 @@ class RouterCalls:
             del self._open[name]
 
     def on_answer(self, answer: Response | Failure) -> bool:
-        """Whether it is the answer to one of ours."""
+        """Whether it is the answer to a call of this router."""
         call = self._open.get(answer.id)
         if call is None:
             return isinstance(answer.id, str) and answer.id.startswith(NAMES)  # nobody waits for it any more

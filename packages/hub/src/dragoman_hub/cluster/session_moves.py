@@ -95,7 +95,9 @@ class SessionMoves:
                 log.debug("session %s is between nodes: %s", session, error)
 
     def _comes_by_itself(self, session: str) -> bool:
-        """Whether the client is about to follow it: its own request is said again, from where it stands."""
+        """Whether the client is about to follow the session anyway: its own request is sent again, from its
+        position.
+        """
         return any(pending.method in FROM_A_PLACE for pending in self._pending_in(session))
 
     def _pending_in(self, session: str) -> list[PendingRequest]:
@@ -119,14 +121,15 @@ class SessionMoves:
         return branch
 
     def _arrive(self, session: str, route: RoutedSession, node: str) -> None:
-        """Say again what has no answer, then what was said meanwhile."""
+        """Send requests without an answer again, then the messages that came meanwhile."""
         route.node = node
         frames, route.held_frames = route.held_frames or [], None
         branch = self._client.branch(node)
         for pending in self._pending_in(session):
             if pending.node and not pending.may_be_repeated:
                 self._client.fail(
-                    pending, "Internal error: its node is lost; whether it was done is not known"
+                    pending,
+                    "Internal error: its node is lost, so the request may or may not have been carried out",
                 )
                 continue
             was_sent, pending.node = bool(pending.node), node

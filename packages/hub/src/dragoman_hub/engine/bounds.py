@@ -59,7 +59,7 @@ PROMPTS = TrafficLimits(32 * MIB, 64 * MIB, 256 * MIB)
 """Prompts that wait for their turn. More are refused."""
 
 CLIENT = (32 * MIB, 128 * MIB)
-"""Requests of one client, and of all, that have no answer and are no prompts. More are refused."""
+"""Requests of one client, and of all, that have no answer and are not prompts. More are refused."""
 
 
 def size_of_request(params: bytes | Raw) -> int:
@@ -86,7 +86,7 @@ class SessionBounds:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is counted in any share, nobody waits for room, and it is not closed."""
+        """Whether it counts nothing, no caller waits for room, and it is not closed."""
         is_used = any(budget.held_bytes or budget.waiting for budget in self._budgets)
         return not (is_used or self._is_closed)
 

@@ -96,7 +96,7 @@ def is_due(session: LiveSession) -> bool:
 
 
 async def take_checkpoint(hub: EngineHub, session: LiveSession) -> None:
-    """Store a checkpoint, if the stream's end is known and the session is still ours."""
+    """Store a checkpoint, if the stream's end is known and this node still owns the session."""
     before, session.checkpoint_at = session.checkpoint_at, session.log.last
     try:
         recent = await read_from_checkpoint(hub.journal, session.stream, before) if before else None

@@ -174,7 +174,7 @@ class ChildSessions:
 
     def _parent_of(self, process: SessionProcess, own: str) -> LiveSession | None:
         """The session that has announced the child. Late words about a session that was deleted must not make
-        another one, so whatever nobody announced is no child.
+        another one, so whatever nobody announced is not a child.
         """
         there = [session for session in process.sessions.values() if session.state.phase == "open"]
         parents = [session for session in there if own in session.state.children]
@@ -215,7 +215,7 @@ class ChildSessions:
         if parent.id not in self._full_parents:
             self._full_parents.add(parent.id)
             log.warning(
-                "agent %s has as many child sessions in session %s as the hub keeps: more are not shown",
+                "agent %s has more child sessions in session %s than the hub keeps: the others are not shown",
                 parent.state.agent,
                 parent.id,
             )
@@ -262,7 +262,7 @@ class ChildSessions:
     # Clients.
 
     def on_open(self, child: LiveSession) -> None:
-        """It is open again: whoever follows its parent follows it."""
+        """Let the followers of the parent follow a child that is open again."""
         parent = self._hub.sessions.get(child.state.parent)
         if parent is None:
             return
@@ -279,8 +279,8 @@ class ChildSessions:
                 follower.follow_child(child, Position(child.last_visible))
 
     async def attach(self, parent: SessionFollower, session_id: str) -> None:
-        """A client has been told of a child: it is told what happens there, from its beginning. One that
-        knows no children is only asked what the child's requests need people for.
+        """Send a client the events of a child that it now knows of, from its beginning. One that knows no
+        children is only asked what the child's requests need people for.
         """
         child = self._hub.sessions.get(session_id)
         if child is None and not parent.follows_children:
@@ -305,7 +305,9 @@ class ChildSessions:
         return parent.state.child(child.state.agent_session)
 
     def requester(self, session: LiveSession) -> str:
-        """Who asks for whom: `linter, for reviewer, for main session`; empty for a session of a client."""
+        """The chain of sessions that ask: `linter, for reviewer, for main session`; empty for a session of a
+        client.
+        """
         children = [each for each in session.ancestors() if each.state.parent]
         names = [" ".join(child.state.title.split()) or child.id for child in children]
         return ", for ".join([*names, MAIN_SESSION]) if names else ""
@@ -333,7 +335,7 @@ class ChildSessions:
                 yield child
 
     def on_change(self, parent: LiveSession, before: SessionState) -> None:
-        """The agent has said something new of its children."""
+        """Handle new messages of the agent about its children."""
         if len(parent.state.children) == CHILDREN > len(before.children):
             self._warn(parent)
         for own, record in parent.state.children.items():
@@ -362,7 +364,7 @@ class ChildSessions:
                 child.dispatch(ev.ParentTurnEnded())
 
     async def is_orphaned(self, child: SessionState) -> bool:
-        """After a crash: the hub before may have stored the end of the turn and not told the child."""
+        """Whether a crash came between storing the end of the turn and informing the child."""
         parent = await self._open_parent(child)
         if parent is None:
             return True

@@ -125,7 +125,7 @@ async def _forking_process(hub: EngineHub, source: LiveSession) -> SessionProces
 async def _forked_by_agent(
     process: SessionProcess, source: LiveSession, params: dict[str, Raw]
 ) -> dict[str, Any] | None:
-    """What the agent answers; None if it has made no fork."""
+    """The agent's answer to a fork; None if it has made no fork."""
     own = process.own_ids.get(source.id, source.id)
     try:
         called = process.call(

@@ -40,7 +40,7 @@ async def hand_to_agent(
 
 
 async def _note_successor(hub: EngineHub, source: LiveSession, event: ev.ContinuedElsewhere) -> None:
-    """Into the stream of the session that it goes on from. One that was closed meanwhile is opened again for
+    """Note the new session in the stream of the old one. One that was closed meanwhile is opened again for
     it, and one that was deleted needs no note.
     """
     if await source.record(event) != "closing":
@@ -67,14 +67,14 @@ async def _make(hub: EngineHub, source: LiveSession, *, agent: str, key: str) ->
 
 
 async def losses(hub: EngineHub, session: LiveSession, source: LiveSession) -> list[str]:
-    """What the other agent does not get, as text for people."""
+    """Things that the other agent does not get, as text for people."""
     lost = list((await hub.reminders.brief(session.state)).lost)
     if missing := set(source.state.folders) - set(session.state.folders):
         lost.append(
             f"{len(missing)} folders besides the working folder: {session.state.agent} takes no others"
         )
     if source.state.is_busy:
-        lost.append("the turn that ran: its agent was told to stop")
+        lost.append("the running turn: its agent was asked to stop")
     return lost
 
 

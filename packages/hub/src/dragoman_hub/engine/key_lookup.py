@@ -108,7 +108,7 @@ class KeyLookups:
         return "accepted"
 
     def cancel(self, key: str) -> None:
-        """It is not to be carried out, if it never was."""
+        """Keep a request from being carried out, if it has not been."""
         self._prompts[key].is_cancelled = True
 
     async def finish(self) -> None:

@@ -123,7 +123,9 @@ def _process_of(hub: EngineHub, state: SessionState) -> SessionProcess | None:
 
 
 async def _give_up(hub: EngineHub, lease: SessionLease) -> None:
-    """It could not be read. What its owner before had begun must still be taken up, by whoever opens it."""
+    """Give up on a session that could not be read. What its owner before had begun must still be taken up, by
+    whoever opens it.
+    """
     if lease.is_taken_over:
         hub.ownership.on_lost(lease.session)
     else:
@@ -145,7 +147,7 @@ def _restore_state(state: SessionState, originals: Mapping[int, bytes], info: St
 
 
 async def _read(hub: EngineHub, lease: SessionLease, end: int) -> SessionReading:
-    """What it has come to; one that was somebody else's gets an entry that says that it is ours."""
+    """Read the state of a session; one that was somebody else's gets an entry that says that it is ours."""
     session_id = lease.session
     # A journal of our own has no checkpoints, and is read faster than they would be looked for.
     reading = await read_session(hub.journal, session_id, end if hub.ownership.is_shared else 0)
@@ -167,8 +169,8 @@ async def _read(hub: EngineHub, lease: SessionLease, end: int) -> SessionReading
 
 
 async def hand_over(hub: EngineHub, session: LiveSession) -> None:
-    """Let another node have it: what is stored is all there is, and whoever follows it goes there. One in
-    which prompts wait is given to a certain node: they go on although nobody asks for the session.
+    """Let another node have the session: its stored entries are complete, and its followers move there. One
+    in which prompts wait is given to a certain node: they go on although nobody asks for the session.
     """
     try:
         await session.log.flush(STORE_SECONDS)
@@ -219,8 +221,8 @@ async def lose(hub: EngineHub, session: LiveSession) -> None:
 
 @asynccontextmanager
 async def reserve_id(hub: EngineHub, candidate: str) -> AsyncIterator[str]:
-    """The agent's own id where it can be ours too. Two agents may choose the same one at the same moment: the
-    second waits here until the first has made a session or a stream of it.
+    """The agent's own id if the hub can use it too. Two agents may choose the same one at the same moment:
+    the second waits here until the first has made a session or a stream of it.
     """
     async with hub.opening(candidate):
         is_ours = _may_be_agents(candidate) and candidate not in hub.sessions
@@ -345,8 +347,8 @@ async def _make_under(
 async def load(
     hub: EngineHub, session_id: str, params: dict[str, Raw], *, agent: str, grant: Grant
 ) -> LiveSession | None:
-    """A session that only the agent knows, made somewhere else: from here on it is ours too. None if it is
-    known here, or cannot be loaded.
+    """Load a session that only the agent knows; from then on the hub has it too. None if it is known here, or
+    cannot be loaded.
     """
     if not _may_be_agents(session_id) or session_id in hub.sessions:
         return None

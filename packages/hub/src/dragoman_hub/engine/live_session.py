@@ -93,7 +93,7 @@ class LiveSession:
     )
 
     def __init__(self, hub: EngineHub, state: SessionState, *, listed_state: str = "") -> None:
-        """`listed_state` is how the session stands in listings."""
+        """`listed_state` is the state of the session in listings."""
         self.hub, self._state = hub, state
         self.id = self.stream = state.id
         self.followers: tuple[SessionFollower, ...] = ()
@@ -151,7 +151,7 @@ class LiveSession:
 
     @property
     def binding(self) -> KeyedLock:
-        """Held by whoever brings the session to a process, or takes it from there."""
+        """A lock for binding the session to a process, or taking it from there."""
         if self._binding is None:
             self._binding = KeyedLock()
         return self._binding
@@ -186,7 +186,7 @@ class LiveSession:
 
     @property
     def calls(self) -> ToolCalls:
-        """What the agent said about its tool calls."""
+        """The agent's messages about its tool calls."""
         if self._calls is None:
             self._calls = ToolCalls()
         return self._calls
@@ -243,7 +243,7 @@ class LiveSession:
 
     @property
     def is_forgettable(self) -> bool:
-        """Whether nothing would be lost by forgetting it until somebody asks for it again."""
+        """Whether the hub can drop it from memory without loss until the next request."""
         state = self._state
         quiet = state.is_calm and not (self.followers or self.process)
         at_rest = quiet and state.phase == "open" and self.log.last == state.last and not self._effects
@@ -251,14 +251,14 @@ class LiveSession:
 
     @property
     def is_movable(self) -> bool:
-        """Whether another node may go on with it: no turn runs for which it works, and its agent has all its
+        """Whether another node may take it over: it works for no running turn, and its agent has all its
         answers. An answer that is given while the session moves is not stored, and would be given again.
         """
         return not (self.root.state.waits_for_agent or self.unanswered_requests())
 
     @property
     def is_releasable(self) -> bool:
-        """Whether nobody would notice that its agent has closed it: it is loaded again on demand."""
+        """Whether its agent can close it unnoticed: it is loaded again on demand."""
         state, process = self._state, self.process
         if process is None or process.over or state.phase != "open" or self.followers or self.binding.in_use:
             return False
@@ -345,18 +345,18 @@ class LiveSession:
 
     @property
     def last_visible(self) -> int:
-        """The last entry that clients may be told: nothing from a question on that is not judged yet."""
+        """The last entry that clients may get: none from the first unjudged question on."""
         withheld_from = self._state.withheld_from
         return min(self.log.last, withheld_from - 1) if withheld_from else self.log.last
 
     @property
     def shown_state(self) -> str:
-        """One word for clients: one that was closed and is only read stays closed."""
+        """One word for clients; a closed session that is only read stays closed."""
         state = self._state.listed_state
         return self.listed_state if state in CALM and self.listed_state in SAVED_STATES else state
 
     def on_change(self, *, is_waiting: bool = False) -> None:
-        """Tell listings and whoever watches how the session stands. If entries are waiting for the journal,
+        """Inform listings and watchers about the session's state. If entries are waiting for the journal,
         they may tell it.
         """
         state = self._state
@@ -383,7 +383,7 @@ class LiveSession:
 
     @property
     def _has_more_to_say(self) -> bool:
-        """Whether its agent has not had all that is said to it: see `_rest_when_heard`."""
+        """Whether messages for its agent are still on their way: see `_rest_when_heard`."""
         is_unheard = self.process is not None and self.process.has_unheard(self.stream)
         return is_unheard or any(type(effect) is ev.SendToAgent for effect in self._effects)
 
@@ -465,7 +465,7 @@ class LiveSession:
         process.refuse([request_id], error, number=number, name=process.own_ids.get(self.id, self.id))
 
     def unanswered_requests(self) -> list[Id]:
-        """Ids of requests of the agent that it has no answer to: there is none, or it is not stored."""
+        """Ids of the agent's requests without a stored answer."""
         waiting = [decode(effect.frame) for effect in self._effects if isinstance(effect, ev.SendToAgent)]
         answers = [message.id for message in waiting if isinstance(message, Response | Failure)]
         return answers + [request.id for request in self._state.requests.values() if not request.is_own]
@@ -478,7 +478,7 @@ class LiveSession:
         process: SessionProcess,
         receipt: Receipt,
     ) -> None:
-        """The answer to a prompt of ours."""
+        """Handle the answer to a prompt of the hub."""
         ending: dict[str, Any] = {}
         if isinstance(answer, Failure):
             ending["error"] = replace(answer.error, code=answer.error.code or INTERNAL_ERROR)
@@ -493,7 +493,7 @@ class LiveSession:
         self._keep_receipt(process, receipt, self.dispatch(event))
 
     def _keep_receipt(self, process: SessionProcess, receipt: Receipt, verdict: Verdict) -> None:
-        """The process is told when what it said is stored."""
+        """Keep the receipt that informs the process when its messages are stored."""
         if self._state.phase == "lost":
             return  # whoever has the session hears it again
         if process.survives and verdict == "done":
@@ -512,7 +512,7 @@ class LiveSession:
             self._receipts.append((self._state.last, process, receipt))
 
     def drop_receipts(self) -> None:
-        """What is not stored, nobody stores here any more."""
+        """Drop receipts of entries that this hub will no longer store."""
         receipts, self._receipts = self._receipts, SmallQueue()
         while receipts:
             _, process, receipt = receipts.popleft()
@@ -619,15 +619,15 @@ class LiveSession:
         return self.dispatch(ev.PromptWithdrawn(key=key)) == "done"
 
     async def list_as_running(self) -> None:
-        """Before its agent gets something to answer: after a crash the next hub looks for the session and
-        hears the answer. `on_change` lists it as it is.
+        """List the session as running before its agent gets a request, so that after a crash the next hub
+        looks for the answer. `on_change` lists it as it is.
         """
         if not self._state.waits_for_agent:
             await self.hub.will_run(self)
             self.listed_state = "running"
 
     async def wait_for_steer(self, key: str) -> PromptAnswer | None:
-        """What came of a message into a turn, once that is stored; None if this hub never learns it."""
+        """The outcome of a message into a turn, once it is stored; None if this hub never learns it."""
         if key in self._state.steers:
             if self._steer_events is None:
                 self._steer_events = {}
@@ -702,7 +702,7 @@ class LiveSession:
         self.dispatch(ev.AgentReady(key=key, id=process.next_id(), reminder_params=reminder_params))
 
     def refuse_prompt(self, key: str, error: ErrorObject) -> None:
-        """Tell whoever waits for a prompt that it was not accepted."""
+        """Tell the waiter that its prompt was not accepted."""
         self.hub.broker.refuse_prompt(self.id, key, error)
 
     def answer_prompt(self, key: str, answer: PromptAnswer) -> None:
@@ -964,7 +964,7 @@ class LiveSession:
         """Nothing can be acted upon now; whether it is tried again."""
         if str(error) != self._trouble:
             self._trouble = str(error)
-            log.error("session %s cannot be stored, it is tried again: %s", self.id, error)
+            log.error("session %s cannot be stored, trying again: %s", self.id, error)
         if not self.hub.on_failed_append(self, error):
             return False
         if certain:
@@ -974,7 +974,7 @@ class LiveSession:
     # Effects.
 
     def _do_until(self, last: int) -> None:
-        """What waited for entries up to this one, which are stored."""
+        """Run the work that waited for entries up to this one, which are stored."""
         self._acted_upon = last
         while self._effects and self._effects.first.after <= last:
             effect = self._effects.popleft()
@@ -1030,7 +1030,7 @@ class LiveSession:
             self.pending.confirm(self.process.last_taken(self._state))
 
     def _on_outcome(self, effect: ev.TurnEnded | ev.SteerEnded) -> None:
-        """A prompt, or a message into a turn, has its outcome: tell whoever waits for it."""
+        """Pass the outcome of a prompt or a message into a turn to its waiter."""
         if isinstance(effect, ev.TurnEnded):
             if self._state.turn is None:
                 self._messages = None

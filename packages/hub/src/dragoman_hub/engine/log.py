@@ -186,7 +186,7 @@ class EntryLog:
             self._add(self._backlog, _runs_of(entries), is_urgent=True)
 
     def _add_updates(self, backlog: Backlog, entries: Sequence[NewEntry], *, replaces_receipt: bool) -> None:
-        """What an agent says comes in many small pieces: they are one group, with one receipt at its end."""
+        """Add an agent's many small updates as one group, with one receipt at the end."""
         updates, *receipts = entries
         if not (replaces_receipt or (not receipts and backlog.may_go_on(with_receipt=False))):
             backlog.open, backlog.open_count = None, 0
@@ -270,8 +270,8 @@ class EntryLog:
             raise JournalError("the session was closed before everything was stored")
 
     async def aclose(self) -> None:
-        """What is not stored now is lost, as it would be by a crash: it has had no effect either. Nothing is
-        taken any more.
+        """Close; entries that are not stored now are lost, as in a crash, but had no effect either. Nothing
+        is taken any more.
         """
         self._is_closed = True
         backlog = self._backlog
@@ -435,7 +435,7 @@ def _runs_of(entries: Sequence[NewEntry]) -> list[FrameRun]:
 
 
 def _are_updates(entries: Sequence[NewEntry]) -> bool:
-    """Whether they are what an agent says, with the receipt for it at most: nobody waits for those."""
+    """Whether these are only updates of an agent and their receipt, for which no caller waits."""
     if entries[0].direction != "to_client" or entries[0].pending:
         return False
     return len(entries) == 1 or (len(entries) == 2 and entries[1].frames[0].startswith(HEARD))

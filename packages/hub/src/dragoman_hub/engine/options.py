@@ -46,7 +46,7 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     keep_days: int = 0
     """Days after which a session is forgotten in which nothing is said; 0 keeps all."""
     sandbox: SandboxChoice = "auto"
-    """The wall around commands in terminals of ours."""
+    """The sandbox around commands in terminals of ours."""
     secrets: tuple[str, ...] = ()
     """Files and folders of ours that no command may read."""
     changes: bool = False

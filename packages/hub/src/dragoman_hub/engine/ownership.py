@@ -30,22 +30,24 @@ class Ownership(Protocol):
         """Sessions that this hub had open before its last restart; None if only the journal knows."""
 
     async def may_act(self) -> None:
-        """Wait until what is ours cannot be another's. Raises `JournalError` if nobody knows for too long."""
+        """Wait until no other node can own these sessions. Raises `JournalError` if nobody knows for too
+        long.
+        """
 
     async def may_use(self, lease: SessionLease) -> None:
         """The same for a session that is being opened; `JournalError` also if it may have been lost since."""
 
     async def claim(self, session: str) -> SessionLease:
-        """Make it ours. Raises `Elsewhere`."""
+        """Claim a session for this node. Raises `Elsewhere`."""
 
     async def release(self, lease: SessionLease) -> None:
         """Anybody may have it from here on. Nothing happens if it was claimed again meanwhile."""
 
     async def give(self, lease: SessionLease, *, agent: str, cwd: str) -> None:
-        """Another node, which has the agent and the folder, has it from here on, and goes on with it."""
+        """Give a session to another node, which has the agent and the folder and continues it."""
 
     def on_lost(self, session: str) -> None:
-        """Somebody else has written to it: it is not ours any more."""
+        """Drop a session that another program has written to."""
 
 
 class SoleOwnership:

@@ -46,7 +46,7 @@ class PendingEntries:
     def __init__(
         self, journal: Journal, owner: TaskOwner, stream: str, *, on_idle: Callable[[], None]
     ) -> None:
-        """`on_idle` hears that nothing is left to drop."""
+        """`on_idle` is called when nothing is left to drop."""
         self._journal = journal
         self._owner = owner
         self._stream = stream
@@ -77,7 +77,7 @@ class PendingEntries:
             self._to_agent = [sequence for sequence in self._to_agent if sequence > upto]
 
     def agent_gone(self) -> None:
-        """Whatever was for it is for nobody."""
+        """Drop entries for an agent that is gone."""
         self.settle(*self._to_agent)
         self._to_agent.clear()
 
@@ -129,7 +129,7 @@ class PendingEntries:
 
 _STORE_FAILURES: dict[type[JournalError], str] = {
     JournalFull: "no room is left",
-    JournalBusy: "another process holds the journal",
+    JournalBusy: "another process is using the journal",
     JournalGone: "its file was deleted or replaced: restart the hub",
 }
 

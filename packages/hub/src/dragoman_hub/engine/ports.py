@@ -103,7 +103,7 @@ class AgentPort(Protocol[Session]):
 
     @property
     def abandoned_ids(self) -> Container[str]:
-        """Its own ids of sessions that it must not go on with."""
+        """Its own ids of sessions that it must not continue."""
 
     def start(self) -> None: ...
     def can(self, *path: str) -> bool: ...
@@ -265,7 +265,7 @@ class JudgePort(Protocol[SessionIn]):
 
 
 class BrokerPort(Protocol[SessionIn]):
-    """Who answers agents (`judge.broker.ApprovalBroker`)."""
+    """Answers agents (`judge.broker.ApprovalBroker`)."""
 
     @property
     def judge(self) -> JudgePort[SessionIn]: ...

@@ -69,7 +69,7 @@ async def _open_all(hub: EngineHub, streams: Sequence[str]) -> list[str]:
 
 
 async def _open_rest(hub: EngineHub, streams: Sequence[str], processes: Sequence[SessionProcess]) -> None:
-    """What could not be read is tried again, for so long that the agents can wait for it."""
+    """Try unreadable sessions again, for as long as the agents can wait."""
     try:
         for _ in range(TRIES):
             await asyncio.sleep(AGAIN_SECONDS)
@@ -93,8 +93,8 @@ async def _unfinished_streams(hub: EngineHub) -> list[str]:
 
 
 async def _open(hub: EngineHub, stream: str) -> bool:
-    """With its children: the journal may list one as idle whose agent has not heard an answer. False if it is
-    worth another try.
+    """Open a session with its children: the journal may list one as idle whose agent still waits for an
+    answer. False if it is worth another try.
     """
     try:
         session = await hub.session(stream, may_load=True)
@@ -103,7 +103,7 @@ async def _open(hub: EngineHub, stream: str) -> bool:
     except (ErrorAnswer, Elsewhere, JournalDamaged) as error:
         log.warning("session %s could not be opened again: %s", stream, error)
     except JournalError as error:
-        log.warning("session %s could not be opened yet, it is tried again: %s", stream, error)
+        log.warning("session %s could not be opened yet, trying again: %s", stream, error)
         return False
     return True
 
@@ -161,7 +161,9 @@ def take_up(hub: EngineHub, session: LiveSession, work: UnfinishedWork) -> None:
 
 
 def _say_again(session: LiveSession, process: SessionProcess, work: UnfinishedWork) -> None:
-    """As it was said. A prompt of which only the redacted form is left is not said: its turn ends."""
+    """Send a frame again, unchanged. A prompt of which only the redacted form is left is not said: its turn
+    ends.
+    """
     turn = session.state.turn
     if turn is not None and turn.id is not None:
         process.expect(turn.id, session)
@@ -178,12 +180,12 @@ def _say_again(session: LiveSession, process: SessionProcess, work: UnfinishedWo
 
 
 def _without_original(session_id: str, entry: StoredEntry) -> bytes:
-    """What the agent is told in the place of a frame that has no original: the frame itself, if nothing was
-    redacted; an error, if it is an answer; else nothing.
+    """The frame for the agent in place of one without an original: itself, if nothing was redacted; an error,
+    if it is an answer; else nothing.
     """
     if not is_redacted(entry.frame):
         return entry.frame
-    log.warning("session %s: entry %d for the agent is redacted and not said", session_id, entry.sequence)
+    log.warning("session %s: entry %d for the agent is redacted and was not sent", session_id, entry.sequence)
     message = decode(entry.frame)
     if not isinstance(message, Response | Failure):
         return b""
@@ -198,9 +200,9 @@ async def drop_overdue(hub: EngineHub) -> None:
         try:
             count = await hub.journal.drop_originals_before(time.time() - hub.options.originals_kept)
             if count:
-                log.info("the originals of %d entries were dropped: nobody had settled them in time", count)
+                log.info("dropped the originals of %d entries: they were not settled in time", count)
         except JournalError as error:
-            log.warning("originals that are too old could not be dropped, it is tried again: %s", error)
+            log.warning("could not drop old originals yet, trying again: %s", error)
         for session in list(hub.sessions.values()):
             if session.process is not None:
                 session.pending.confirm(session.process.last_taken(session.state))
@@ -210,12 +212,12 @@ async def drop_overdue(hub: EngineHub) -> None:
 
 
 async def _forget_overdue(hub: EngineHub, before: float) -> None:
-    """Forget sessions in which nothing was said since; those that somebody uses or that wait stay."""
+    """Forget sessions without recent messages; those that somebody uses or that wait stay."""
     try:
         streams = [info.stream async for info in all_streams(hub.journal) if is_overdue(info, before)]
         first = await hub.journal.first_entries(streams)
     except JournalError as error:
-        log.warning("sessions that are too old could not be found, it is tried again: %s", error)
+        log.warning("could not find old sessions yet, trying again: %s", error)
         return
     count = 0
     for stream in streams:
@@ -229,7 +231,7 @@ async def _forget_overdue(hub: EngineHub, before: float) -> None:
         except (ErrorAnswer, Elsewhere, JournalError) as error:
             log.info("session %s is too old and could not be forgotten yet: %s", stream, error)
     if count:
-        log.info("%d sessions were forgotten, which were older than keep_days allows", count)
+        log.info("forgot %d sessions that were older than keep_days", count)
 
 
 def is_overdue(info: StreamInfo, before: float) -> bool:

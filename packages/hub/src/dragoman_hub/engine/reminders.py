@@ -28,8 +28,8 @@ class StreamPart(NamedTuple):
 
 
 async def source_of(journal: Journal, stream: str) -> StreamPart:
-    """What a session goes on from, by its first entry; without a name if there is nothing, or the session
-    is deleted.
+    """The session that this one continues, by its first entry; without a name if there is nothing, or the
+    session is deleted.
     """
     if await journal.info(stream) is None:
         return StreamPart("")
@@ -41,7 +41,7 @@ async def source_of(journal: Journal, stream: str) -> StreamPart:
 
 
 def with_note(params: bytes, note: str) -> bytes:
-    """A prompt with a note of ours in front."""
+    """A prompt with a note of the hub in front."""
     members = object_of(params)
     blocks = [{"type": "text", "text": note}, *value_of(members.get("prompt"), [])]
     return encode_json({**members, "prompt": Raw(encode_json(blocks))})
@@ -55,12 +55,12 @@ class Reminders:
         self._briefs: dict[str, ConversationBrief] = {}  # by session
 
     async def recall(self, state: SessionState) -> None:
-        """Read what was said, for the next prompt."""
+        """Read the conversation, for the next prompt."""
         self._briefs[state.id] = await self.brief(state)
 
     async def brief(self, state: SessionState) -> ConversationBrief:
-        """What the agent of this session must know. A session in which nothing was said yet stands as the
-        one that it goes on from.
+        """The brief for the agent of this session. A session in which nothing was said yet stands as the one
+        that it goes on from.
         """
         fold = BriefFold()
         parts = [StreamPart(state.id)] if state.turns else []

@@ -38,8 +38,8 @@ async def look_and_reach(grant: Grant, state: SessionState) -> bool:
 
 
 async def in_reach(hub: SessionHolder, grant: Grant, infos: Iterable[StreamInfo]) -> list[StreamInfo]:
-    """Those of the journal's sessions that are for the token. Of one that is not open, the folders that it
-    was made with count.
+    """The journal's sessions that the token may see. Of one that is not open, the folders that it was made
+    with count.
     """
     infos = [info for info in infos if grant.may_use(info.agent)]
     if not grant.roots:

@@ -49,7 +49,7 @@ class AdmissionRefusal(Struct, frozen=True):
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """What an answer with this status must carry."""
+        """Headers that an answer with this status needs."""
         if self.status == 401:
             return [(b"www-authenticate", b"Bearer")]
         return [(b"retry-after", str(self.retry).encode())] if self.retry else []
@@ -68,8 +68,8 @@ class Grant(Struct, frozen=True):
     """Which token of that name it came from: a rotated one is another. Says nothing about the token."""
 
     def may(self, scope: Scope) -> bool:
-        """`prompt` and `admin` include `observe`: nobody can drive or run what they cannot see. `approve`
-        does not: who only answers need not read what was said.
+        """Whether the scopes allow it; `prompt` and `admin` include `observe`. `approve` does not: who only
+        answers need not read what was said.
         """
         return scope in self.scopes or (scope == "observe" and not self.scopes.isdisjoint(INCLUDE_OBSERVE))
 
@@ -88,13 +88,13 @@ class Grant(Struct, frozen=True):
         return real is not None and any(is_below(real, root) for root in self.roots)
 
     def paths_to_look_at(self, paths: Iterable[str]) -> list[str]:
-        """Those about which `may_open` cannot say anything before `look_at`."""
+        """Paths that `look_at` must resolve before `may_open` can judge them."""
         if not self.roots:
             return []
         return [path for path in paths if _is_folder_name(path) and real_paths.needs_look(path)]
 
     async def look_at(self, paths: Iterable[str]) -> None:
-        """Find out where folders are, before `may_open` is asked about them."""
+        """Resolve where folders are, before `may_open` is called."""
         await real_paths.look(self.paths_to_look_at(paths))
 
 
@@ -130,7 +130,7 @@ class Admission:
         clock: Callable[[], float] = time.monotonic,
         on_used: Callable[[Grant], None] | None = None,
     ) -> None:
-        """`without_token` is what somebody may do who brings no token; nothing, if it is None."""
+        """`without_token` is the grant of clients without a token; nothing, if it is None."""
         self._grants = dict(grants)  # hash of the token → what it is good for
         self._without_token = without_token
         self._hosts = {host.lower() for host in hosts}
@@ -155,9 +155,7 @@ class Admission:
             return AdmissionRefusal(401, "no token was given")
         grant = self._redeem(ticket) if ticket else self._find_grant(token.strip())
         if grant is None:
-            return self.refuse_wrong(
-                "a ticket that is not good" if ticket else "a token that is not known", address
-            )
+            return self.refuse_wrong("an invalid ticket" if ticket else "an unknown token", address)
         if self.on_used is not None:
             self.on_used(grant)
         return grant
@@ -166,14 +164,14 @@ class Admission:
         """Why a request is not for us, or from a page that may not come; tokens are not looked at."""
         host = headers.get(b"host", b"").decode(errors="replace").lower()
         if host not in self._hosts:
-            return AdmissionRefusal(421, f"a request for another host than ours: {host[:80]!r}")
+            return AdmissionRefusal(421, f"a request for an unknown host: {host[:80]!r}")
         origin = headers.get(b"origin")
         if origin is not None and not self._is_ours(origin.decode(errors="replace").lower()):
-            return AdmissionRefusal(403, "a page of somebody else's")
+            return AdmissionRefusal(403, "a page of another origin")
         return None
 
     def ticket(self, grant: Grant) -> str:
-        """Good once, for a short while, for whoever holds the grant."""
+        """A ticket for a grant, good once and for a short while."""
         now = self._clock()
         self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[1] > now}
         while len(self._tickets) >= TICKETS:
@@ -189,11 +187,11 @@ class Admission:
         self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[0] in current}
 
     def holds(self, grant: Grant) -> bool:
-        """Whether a grant of somebody who came in earlier is still good."""
+        """Whether the grant of an admitted client is still valid."""
         return grant in self._grants.values()
 
     def grant_of(self, token: str) -> Grant | None:
-        """What a token is good for now, by what tells it from others (`Grant.token`)."""
+        """The present grant of a token, by its identifier (`Grant.token`)."""
         return next((grant for grant in self._grants.values() if grant.token == token), None)
 
     @property

@@ -96,4 +96,4 @@ class LiveGrants:
         try:
             await asyncio.to_thread(self._store.note_used, days)
         except (LocalMistake, OSError) as error:
-            log.warning("when tokens were used could not be written down: %s", error)
+            log.warning("the times when tokens were used could not be stored: %s", error)

@@ -78,7 +78,7 @@ class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     def grants(self, now: float) -> dict[str, Grant]:
-        """What is good at this moment, by hash."""
+        """All valid grants, by hash."""
         if self.expires is not None and self.expires <= now:
             return {}
         good = [self.hash, *([self.former] if self.former and self.former_until > now else [])]
@@ -125,7 +125,7 @@ class TokenStore:
         try:
             read = decode_json(data, _TokenFile)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            raise LocalMistake(f"{self.path}: is not a file of tokens") from None
+            raise LocalMistake(f"{self.path}: not a token file") from None
         if read.version != 1:
             raise LocalMistake(f"{self.path}: has version {read.version}; this program knows 1")
         return read.tokens
@@ -162,7 +162,7 @@ class TokenStore:
         )
         with self._editing() as tokens:
             if any(token.name == name for token in tokens):
-                raise LocalMistake(f"there is a token {name!r} already: rotate or revoke it")
+                raise LocalMistake(f"a token named {name!r} already exists: rotate or revoke it")
             tokens.append(entry)
         return token
 
@@ -241,7 +241,7 @@ class TokenStore:
             ]
 
     def first_token(self) -> str | None:
-        """A token for everything if there is none at all; None if there are some."""
+        """A token for everything, if no token exists; None if there are some."""
         return None if self.read() else self.add(OWNER)
 
     @contextmanager
@@ -265,8 +265,8 @@ def _find_token(tokens: Sequence[Token], name: str) -> Token:
     for token in tokens:
         if token.name == name:
             return token
-    names = ", ".join(sorted(token.name for token in tokens)) or "none at all"
-    raise LocalMistake(f"there is no token {name!r}; there are {names}")
+    names = ", ".join(sorted(token.name for token in tokens)) or "none"
+    raise LocalMistake(f"unknown token {name!r}. Known tokens: {names}")
 
 
 @contextmanager

@@ -45,8 +45,8 @@ WRONG_SECRETS = 5
 DEVICE_LENGTH = 60
 
 REASONS: dict[PairingState, str] = {
-    "used": "This pairing code was used already. Each code is good for one device.",
-    "expired": "This pairing code is too old.",
+    "used": "This pairing code was already used. Create a new one for each device: dragoman hub pair",
+    "expired": "This pairing code has expired. Create a new one: dragoman hub pair",
     "blocked": "This pairing code was tried with wrong values too often.",
     "withdrawn": "This pairing code was withdrawn.",
 }
@@ -115,7 +115,7 @@ class Pairings:
         seconds: float = 600.0,
         token_seconds: float | None = None,
     ) -> tuple[Pairing, str]:
-        """A pairing and its code, which nobody can show again. Raises `LocalMistake` for what cannot be."""
+        """Start a pairing; its code can't be shown again. Raises `LocalMistake` for what cannot be."""
         device_scopes = tuple(sorted(set(scopes)))
         lacking = [scope for scope in device_scopes if not giver.may(scope)]
         if lacking:
@@ -142,7 +142,7 @@ class Pairings:
         return pairing, f"{pairing.id}.{secret}"
 
     def find(self, pairing_id: str) -> Pairing | None:
-        """The pairing as it stands now; None for one that is not known."""
+        """The pairing in its present state; None for one that is not known."""
         pairing = self._pairings.get(pairing_id)
         if pairing is not None and pairing.state == "open":
             if not self._admission.holds(pairing.giver):
@@ -195,7 +195,7 @@ class Pairings:
         pairing_id, _, secret = code.partition(".")
         pairing = self.find(pairing_id)
         if pairing is None:
-            return self._admission.refuse_wrong("a pairing code that is not known", address)
+            return self._admission.refuse_wrong("an unknown pairing code", address)
         if not hmac.compare_digest(pairing.digest, hash_token(secret)):
             pairing.wrong += 1
             if pairing.wrong >= WRONG_SECRETS and pairing.state == "open":
@@ -210,7 +210,7 @@ class Pairings:
         return pairing
 
     def _make_room(self) -> None:
-        """Forget the oldest pairing that is over, or the oldest of all: nobody needs as many at once."""
+        """Forget the oldest finished pairing, or else the oldest."""
         if len(self._pairings) < PAIRINGS:
             return
         for pairing_id in list(self._pairings):

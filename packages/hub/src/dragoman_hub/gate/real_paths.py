@@ -54,7 +54,7 @@ class RealPaths:
         return self._places.get(path, (None, 0.0))[0]
 
     def needs_look(self, path: str) -> bool:
-        """Whether nobody has looked just now."""
+        """Whether the path was not resolved just now."""
         place = self._places.get(path)
         return place is None or self._clock() - place[1] > FRESH_SECONDS
 

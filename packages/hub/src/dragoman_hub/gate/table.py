@@ -212,7 +212,7 @@ def check(
 
 
 def _as_judged(grant: Grant, row: GateRow, params: Mapping[str, Raw]) -> dict[str, Raw]:
-    """The params without the hub's names but in their own `_meta`, which is said to the hub. Those that name
+    """The params without the hub's names, except in their own `_meta`, which is for the hub. Those that name
     places are written as they were read, and for a token with roots so are all, which may.
     """
     places = {name for name, kind in row.places if kind != "blocks"}
@@ -339,7 +339,7 @@ def _anything(value: object, name: str = "") -> Iterator[str]:
 
 
 def _leaves(path: str) -> bool:
-    """Whether a path does not simply go on from the session's folder."""
+    """Whether a path leaves the session's folder."""
     return os.path.isabs(path) or os.path.normpath(path).startswith(os.pardir)
 
 

@@ -21,7 +21,9 @@ REFUSALS: Final = Rate(20, 60.0)
 
 
 class DenialLog(AuditLog):
-    """Logs denials, and tells users when a rule is missing: the line has the command that would allow it."""
+    """Logs denials, and informs users when a rule is missing: the line has the command that would
+    allow it.
+    """
 
     def __init__(self, path: str, tell: Callable[[AuditEntry], None]) -> None:
         super().__init__(path)
@@ -36,7 +38,7 @@ class DenialLog(AuditLog):
 
 
 def denial_notice(line: AuditEntry) -> JsonObject:
-    """What the conversation says of a denial. `remedy` is the hub's word: agents cannot say it."""
+    """The notice about a denial in the conversation. `remedy` is the hub's word: agents cannot say it."""
     what = line.command or line.title or " ".join((line.kind, *line.paths))
     how = f"To allow it in this project, run on the hub's machine: {line.remedy}"
     return {

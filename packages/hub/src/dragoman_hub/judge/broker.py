@@ -1,4 +1,5 @@
-"""Answers agents' requests: by people, by a policy, by a client that lends its files, or by the hub itself.
+"""Answers agents' requests: by people, by a policy, by a client that provides its files, or by the hub
+itself.
 
 Permissions and questions are judged, one after the other in each session, and nobody knows of them before.
 What no rule answers goes to every client that may answer; the first answer counts, whoever gives it. Files
@@ -98,7 +99,7 @@ class ApprovalBroker:
     # Requests come and go.
 
     def on_request(self, session: LiveSession, request: OpenRequest) -> None:
-        """Called when it is stored, before anybody hears of it."""
+        """Called when the request is stored, before clients get it."""
         if self._audit is not None:
             self._audit.loop = asyncio.get_running_loop()
         seat = self._hub.pool.seats.get(session.state.agent)
@@ -112,7 +113,7 @@ class ApprovalBroker:
             self._lend_ourselves(session, request)
 
     async def _judge_in_order(self, session: LiveSession, request: OpenRequest) -> None:
-        """What agents ask in one session is judged in the order in which they ask."""
+        """Judge the requests of a session in the order in which the agent makes them."""
         async with self.judge.turnstile(session.id):
             if request.is_question:
                 await self._judge(session, request)
@@ -147,7 +148,7 @@ class ApprovalBroker:
     def _look(
         self, session: LiveSession, request: OpenRequest, calls: ToolCalls
     ) -> tuple[ev.RequestJudged, OpenQuestion | None]:
-        """What comes of a question, and what people are asked by it. Called in a thread."""
+        """The outcome of a question, and the question for people. Called in a thread."""
         try:
             check_question(request)
         except ErrorAnswer as error:
@@ -175,7 +176,7 @@ class ApprovalBroker:
         return event, question
 
     def _open(self, session: LiveSession, request: OpenRequest) -> None:
-        """It is judged, and that is written down: tell people."""
+        """Show a question to people: it is judged and in the audit log."""
         self._announce("asked", {"request": self.describe(session, request)}, session)
         prompt = self.judge.prompt_of(session, request)
         if request.assessment is None and prompt is not None:
@@ -193,7 +194,7 @@ class ApprovalBroker:
         return bool(clients) and not (able or is_watched)
 
     def on_assessment(self, session: LiveSession, request: OpenRequest) -> None:
-        """The reviewer's rules have come to an end after it was told."""
+        """Handle risks that the reviewer's rules found after the question was shown."""
         members = {"sessionId": session.id, "request": str(request.sequence), **(request.assessment or {})}
         self._announce("judged", members, session)
 
@@ -209,7 +210,7 @@ class ApprovalBroker:
             self._announce("settled", members, session)
 
     def on_recovery(self, session: LiveSession) -> None:
-        """It was opened after a crash, with what its agent had asked before."""
+        """Handle a session that was opened after a crash, with its agent's earlier requests."""
         _refuse_redacted(session)
         undecided_ids = {about_of(request) for request in session.state.requests.values() if request.is_own}
         for request in list(session.state.requests.values()):
@@ -232,7 +233,7 @@ class ApprovalBroker:
             self._lend_ourselves(session, request)
 
     def _tell_denial(self, line: AuditEntry) -> None:
-        """Each session hears of each remedy once, however often its agent tries."""
+        """Show each remedy once in a session, however often its agent tries."""
         session, name = self._hub.sessions.get(line.session), (line.session, line.remedy)
         if session is None or name in self._denials:
             return
@@ -291,7 +292,7 @@ class ApprovalBroker:
             self._hub.owner.start(self._give_to_client(session, request))
 
     def _is_for_us(self, session: LiveSession, request: OpenRequest) -> bool:
-        """Whether the hub lends what is asked for, and not a client."""
+        """Whether the hub provides the requested file or terminal, and not a client."""
         terminal = value_of(object_of(request.params).get("terminalId"))
         ours = isinstance(terminal, str) and (session.id, terminal) in self._terminals
         turn = session.root.state.turn
@@ -397,7 +398,7 @@ class ApprovalBroker:
             self._lend_ourselves(session, request)
             return
         # Anything else may have been done already: twice would be worse than not at all.
-        why = "Internal error: the client that lends this has left"
+        why = "Internal error: the client that provides this has disconnected"
         self._refuse(session, request, ErrorAnswer(INTERNAL_ERROR, why))
 
     def _free(self, session_id: str, sequence: int) -> None:
@@ -406,7 +407,7 @@ class ApprovalBroker:
             hold.release()
 
     def terminal(self, session: LiveSession, terminal_id: str) -> JsonObject | None:
-        """What a terminal that the hub lends has printed."""
+        """The output of a terminal that the hub provides."""
         return self._lending.output(session.id, terminal_id)
 
     def forget(self, session: LiveSession) -> None:
@@ -422,17 +423,17 @@ class ApprovalBroker:
         self._senders.setdefault((session_id, key), set()).add(client)
 
     def _take_senders(self, session_id: str, key: str) -> list[HubClient]:
-        """Who waits for a prompt that has ended, and is still there."""
+        """Clients that still wait for a prompt that has ended."""
         return [client for client in self._senders.pop((session_id, key), ()) if client in self._hub.clients]
 
     def refuse_prompt(self, session_id: str, key: str, error: Any) -> None:
-        """Tell whoever waits for a prompt that it was not taken."""
+        """Tell the waiter that its prompt was not accepted."""
         for client in self._take_senders(session_id, key):
             for request_id in client.waiting.pop((session_id, key), ()):
                 client.tell(failure(request_id, error))
 
     def answer_detached(self, session_id: str, key: str, answer: PromptAnswer | None) -> None:
-        """A client that follows the session no more is told the end of its prompt, and nothing else."""
+        """Send a client that no longer follows the session only the end of its prompt."""
         for client in self._take_senders(session_id, key):
             if session_id not in client.followers:
                 for request_id in client.waiting.pop((session_id, key), ()):
@@ -440,7 +441,7 @@ class ApprovalBroker:
                         client.send(answer.to(request_id, usage=client.usage))
 
     def on_failed_append(self, session: LiveSession) -> None:
-        """The agent need not go on with what nobody can keep."""
+        """Refuse further work of an agent whose messages can't be stored."""
         process, turn = session.process, session.state.turn
         if process is not None and turn is not None and turn.sequence <= session.log.last:
             own = process.own_ids.get(session.id, session.id)
@@ -452,7 +453,7 @@ def _members(error: ErrorAnswer) -> JsonObject:
 
 
 def _ended(request: OpenRequest, *, by: str, outcome: str = "answered", **answer: Any) -> ev.RequestJudged:
-    """A question that nobody needs to see; `answer` is a result or an error."""
+    """A question that people need not see; `answer` is a result or an error."""
     return ev.RequestJudged(sequence=request.sequence, outcome=outcome, by=by, **answer)
 
 
@@ -470,7 +471,7 @@ def _refuse_redacted(session: LiveSession) -> None:
 
 
 def _for_grant(grant: Grant, question: JsonObject) -> JsonObject:
-    """Who only answers sees the question, and not what its session is called."""
+    """The question for a token: one that may only approve does not get the session's title."""
     if grant.may("observe"):
         return question
     return {

@@ -128,7 +128,7 @@ class HubJudge:
         return await loop.run_in_executor(self.threads, partial(work, *args, **options))
 
     def _start(self, work: Callable[..., None], *args: Any, **options: Any) -> None:
-        """The same for what nobody waits for."""
+        """The same for work without a waiter."""
         asyncio.get_running_loop().run_in_executor(self.threads, partial(work, *args, **options))
 
     async def aclose(self) -> None:
@@ -174,7 +174,7 @@ class HubJudge:
         )
 
     def prompt_of(self, session: LiveSession, request: OpenRequest) -> PermissionPrompt | None:
-        """What people are asked, if it is a request for permission."""
+        """The question for people, if it is a request for permission."""
         question = self._questions.get((session.id, request.sequence))
         return None if question is None else question.prompt
 
@@ -183,7 +183,7 @@ class HubJudge:
         self._questions[session.id, request.sequence] = question
 
     def on_tool_calls(self, session: LiveSession, call_ids: Set[str]) -> None:
-        """An agent has said more of these calls."""
+        """Handle further messages of an agent about these calls."""
         for request in session.state.requests.values():
             name = (session.id, request.sequence)
             if call_id_of(request) in call_ids and name not in self._doubted:
@@ -262,7 +262,9 @@ class HubJudge:
             question.choice = PermissionChoice(option_id=option_in(result), by=by)
 
     def _note_end(self, roots: Sequence[str], prompt: PermissionPrompt, by: By) -> None:
-        """Write down that nobody answered; if time ran out, with what would allow it next time."""
+        """Write into the audit log that the question had no answer; if time ran out, with what would allow it
+        next time.
+        """
         decision = PolicyDecision(outcome="deny", rule=prompt.decision.rule, why=why_of(None, by))
         if by == "deadline":
             decision = self._judge.with_remedy(prompt.act, decision, self.policy_in(roots))
@@ -283,8 +285,8 @@ class HubJudge:
             raise policy_refusal()
 
     def lent_question(self, session: LiveSession, request: OpenRequest) -> LentQuestion | None:
-        """What holds for files and terminals that a client lends: rules that deny, and rules that ask. What
-        no rule names is left to the client, which has a person of its own. None if it is no act. Called in a
+        """The rules for files and terminals that a client provides: those that deny or ask. What no rule
+        names is left to the client, which has a person of its own. None if it is not an act. Called in a
         thread.
         """
         params = value_of(request.params)
@@ -307,15 +309,17 @@ class HubJudge:
         )
 
     def desk(self, policy: Callable[[], Policy], asker: Asker, **options: Any) -> PermissionService:
-        """Decides about what the hub or a client lends, or lets an agent use. Called in a thread."""
+        """Decides about files, terminals and servers that the hub or a client provides. Called in a
+        thread.
+        """
         home = policy_paths().home
         return PermissionService(
             policy, asker=asker, judge=self._judge, home=home, threads=self.threads, **options
         )
 
     def policy_in(self, roots: Sequence[str]) -> Policy:
-        """The policy that holds in these folders. Where a file of the project or the user cannot be used, the
-        hub's own rules deny what they deny, and people are asked about everything else.
+        """The policy for these folders. Where a file of the project or the user cannot be used, the hub's own
+        rules deny what they deny, and people are asked about everything else.
         """
         try:
             return load_policy(roots=roots, file=self._file or None, rules=self._rules)
@@ -352,13 +356,13 @@ class HubJudge:
             session.settle(own, outcome="cancelled", by="hub")  # if nobody waits for it any more
 
     def on_settled(self, session: LiveSession, request: OpenRequest) -> None:
-        """What came of it is stored, and takes effect."""
+        """Apply a decision that is stored."""
         question = self._questions.pop((session.id, request.sequence), None)
         if question is not None and question.future is not None and not question.future.done():
             question.future.set_result(question.choice)
 
     def end_turn(self, session: LiveSession) -> None:
-        """What was permitted for one act ends with the turn, also for children that work in it."""
+        """End permissions for one act with the turn, also for children that work in it."""
         for session_id in self._judge.grants.sessions():
             granted = self._hub.sessions.get(session_id)
             if granted is None or granted.root is session:

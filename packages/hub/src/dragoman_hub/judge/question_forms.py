@@ -27,9 +27,7 @@ EMPTY: Final = frozenset({b"null", b"[]", b"{}"})
 
 
 def with_call(params: Raw, call: v1.ToolCallUpdate, own: v1.PermissionOption | None) -> Raw:
-    """A request whose tool call is this one, with an option of ours, for clients that show nothing but the
-    request.
-    """
+    """A request with this tool call and an option of the hub, for clients that show only the request."""
     members = object_of(params)
     said = {name: raw for name, raw in object_of(write(call)).items() if bytes(raw) not in EMPTY}
     tool_call = {**object_of(members.get("toolCall")), **said}
@@ -80,7 +78,7 @@ def _each_once(pairs: list[tuple[str, object]]) -> None:
 
 
 def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
-    """The answer to a request that nobody answers."""
+    """The answer to a request that stays unanswered."""
     if request.method != PERMISSION:
         return encode_json({"action": "cancel" if cancel else "decline"})
     if not cancel:

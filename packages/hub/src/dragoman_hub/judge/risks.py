@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 def proposal_of(prompt: PermissionPrompt, *, most: int = LARGEST) -> Proposal:
-    """What would be done, in the reviewer's words. Which lines are new is looked for in up to `most`
+    """The requested act, as the reviewer describes it. Which lines are new is looked for in up to `most`
     characters: in a large change that takes too long for a loop.
     """
     script = prompt.act.script
@@ -72,7 +72,7 @@ class RiskAssessor:
             self._hub.owner.start(asyncio.to_thread(warm))
 
     def look(self, prompt: PermissionPrompt) -> dict[str, Raw] | None:
-        """What can be said before anybody is told of a request; None if `look_longer` is to be called then.
+        """The risks that are known before clients get a request; None if `look_longer` is to be called then.
         Called in a thread.
         """
         try:

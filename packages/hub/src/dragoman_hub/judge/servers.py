@@ -108,7 +108,7 @@ def _params(act: Act, session_id: str) -> bytes:
 
 @asynccontextmanager
 async def asking_session(hub: EngineHub, *, agent: str, cwd: str) -> AsyncIterator[LiveSession]:
-    """A session in which people are asked about one that is not there yet. It has no agent, and is deleted
+    """A session for asking people about a session that does not exist yet. It has no agent, and is deleted
     when the question is over.
     """
     session_id = f"{ASKING}{uuid.uuid4()}"
@@ -129,9 +129,7 @@ async def asking_session(hub: EngineHub, *, agent: str, cwd: str) -> AsyncIterat
 
 
 async def drop_asking_sessions(hub: EngineHub) -> None:
-    """Delete what a hub has left behind that was stopped while it asked: whoever waited for the answer is
-    gone. Those of other nodes stay.
-    """
+    """Delete asking sessions that a stopped hub has left behind. Those of other nodes stay."""
     for info in (await hub.journal.list(session=ASKING_KEY, limit=500)).streams:
         try:
             lease = await hub.ownership.claim(info.stream)

@@ -30,7 +30,9 @@ class FarSide(Struct, frozen=True, kw_only=True):
 
 
 class FarChanges:
-    """`TurnChangeSet` of the other side: what it told once, and what it can still put back."""
+    """`TurnChangeSet` of another machine: the changes that it reported, and those that it can still
+    put back.
+    """
 
     def __init__(self, there: RemoteChanges, files: Sequence[FileChange]) -> None:
         self.files = files
@@ -60,7 +62,7 @@ class FarLook:
         return FarLook(self._there, self._found)
 
     async def compare(self, later: FarLook | None = None) -> FarChanges:
-        """What has changed since, until now or until a look that was retaken."""
+        """The changes since then, until now or until a repeated look."""
         later = later or await self.retake()
         assert later._found is not None
         return FarChanges(later._found, list(later._files.values()))

@@ -54,7 +54,7 @@ class HubRewind:
         return places
 
     async def preview(self, cwd: str, turn: int, places: Places) -> dict[str, Any]:
-        """What would change, and whose work that is."""
+        """The changes that a rewind would make, and whose work they are."""
         async with self._planned(cwd, places) as rewind:
             return await rewind.preview(turn)
 

@@ -86,7 +86,7 @@ class FolderTurn:
 
     @property
     def folder(self) -> str:
-        """Its folder, as people and logs are told of it."""
+        """Its folder, as people and logs see it."""
         return f"{self.place}:{self.cwd}" if self.place else self.cwd
 
     async def looks_done(self) -> None:

@@ -98,7 +98,7 @@ lent_work: ContextVar[LentWork] = ContextVar("lent_work")
 
 @asynccontextmanager
 async def waiting_for_people() -> AsyncIterator[None]:
-    """Around a wait for people: what the hub carries out for an agent holds no room meanwhile."""
+    """Around a wait for people: requests that wait for a person take no room."""
     work = lent_work.get(None)
     if work is None:
         yield
@@ -165,7 +165,7 @@ class HubLender:
             if refusal.data is not None:
                 error["data"] = refusal.data
         except DragomanError as problem:
-            log.info("session %s could not be lent anything: %s", session.id, problem)
+            log.info("session %s gets no files and no terminals: %s", session.id, problem)
             error = {"code": INTERNAL_ERROR, "message": "Internal error: the session's folder cannot be used"}
         except Exception:  # a mistake of ours must not leave the agent without an answer
             log.exception("session %s: %s failed", session.id, request.method)
@@ -185,7 +185,7 @@ class HubLender:
         return Raw(await self._handlers.answer(request.method, request.params))
 
     def output(self, session_id: str, terminal_id: str) -> dict[str, Any] | None:
-        """What a terminal of ours has printed, also when it was released; None if it is not known."""
+        """The output of a terminal of the hub, also after its release; None if it is not known."""
         released_output = self._released_terminals.get((session_id, terminal_id))
         if released_output is not None:
             return released_output
@@ -198,7 +198,7 @@ class HubLender:
         return {"output": tail.text, "truncated": tail.is_truncated, "exitStatus": status}
 
     def _keep(self, session_id: str, terminal_id: str) -> None:
-        """People go on looking at what a program printed when its agent does not."""
+        """Keep the output of a program for people after its agent has stopped reading."""
         last = self.output(session_id, terminal_id)
         if last is not None:
             last["output"] = last["output"][-SHOWN:]

@@ -242,7 +242,7 @@ class TurnChanges:
             await asyncio.wait(tasks)
 
     def folder_lock(self, cwd: str) -> asyncio.Lock:
-        """Who holds it is alone with a folder, as far as looks before and after turns go."""
+        """A lock for looks at a folder before and after turns."""
         return self._folder_locks.setdefault(cwd, asyncio.Lock())
 
     async def _close(self, turn: FolderTurn) -> None:
@@ -313,7 +313,7 @@ class TurnChanges:
             return await take_snapshot([turn.cwd], start=start, store=self._recorder.store, then=then)
 
     async def _wait_for_look(self, turn: FolderTurn, look: SharedLook) -> FolderLook:
-        """What a look at a turn's folder found. Raises `LookFailed`."""
+        """The result of a look at a turn's folder. Raises `LookFailed`."""
         if look.task is None:
             raise LookFailed(look.why)
         folder = turn.folder
@@ -407,7 +407,7 @@ class TurnChanges:
     # Questions.
 
     async def changes(self, session_id: str) -> dict[str, Any]:
-        """Its own files, those of others or of nobody known, and what could not be found out."""
+        """Changes of the turn, changes by others or by unknown programs, and notes on unknown files."""
         turn = self._turns.get(session_id)
         if turn is None:
             return {"files": [], "others": [], "notes": []}
@@ -436,7 +436,7 @@ class TurnChanges:
         changes = await turn.before.compare(turn.after)
         own, foreign = await attribute(turn, changes.files)
         if path in {change.path for change, _ in foreign}:
-            raise invalid_params("the file was changed by another session, or nobody knows by whom")
+            raise invalid_params("another session or an unknown program changed the file")
         if path not in {change.path for change in own}:
             raise invalid_params("nothing is known to have changed there")
         try:
@@ -458,7 +458,7 @@ class TurnChanges:
         return [change.path for change in own]
 
     async def accept(self, session_id: str, paths: Sequence[str]) -> None:
-        """These files are committed: what the turn did to them is no change any more, for nobody."""
+        """Note that these files are committed, so that they are no longer changes of a turn."""
         turn = self._turns.get(session_id)
         if turn is None or turn.before is None:
             return
@@ -470,7 +470,7 @@ class TurnChanges:
             if later is not turn.after:
                 await later.aclose()
         except (DragomanError, OSError) as error:  # the commit is made: they are shown once more, and no harm
-            log.info("changes in %s are told again although they are committed: %s", turn.cwd, error)
+            log.info("changes in %s are reported again although they are committed: %s", turn.cwd, error)
 
     async def _compare(self, turn: FolderTurn) -> tuple[Sequence[FileChange], list[str]]:
         await self._wait_for_looks(turn)
@@ -489,7 +489,7 @@ class TurnChanges:
 
 
 async def _wait_before_prompt(opening: asyncio.Future[None], start: TurnStart) -> None:
-    """Until the look is done, or goes on beside the turn: the folder has many files. Asks ever less often."""
+    """Wait until the look is done; with many files it continues beside the turn. Asks ever less often."""
     clock, pause = asyncio.get_running_loop().time, PROMPT_SECONDS
     end = clock() + LOOK_SECONDS
     await asyncio.wait([opening], timeout=pause)

@@ -155,7 +155,7 @@ class TurnOverlap:
         return {look for group in groups for look in group.finishing.values()}
 
     def leave(self, stay: TurnStay) -> None:
-        """It has ended. Saying so twice is fine."""
+        """Note that the turn has ended. Saying so twice is fine."""
         if stay.end is not None:
             return
         _ = stay.was_alone  # whoever begins from here on is not met

@@ -67,7 +67,7 @@ class TurnRecorder:
             await asyncio.to_thread(self.store.forget, sessions)
 
     async def begin(self, turn: FolderTurn) -> None:
-        """The store knows of the turn before the agent does: if we are killed, its changes are nobody's."""
+        """Store the turn before the agent gets it: after a kill, its changes have an unknown author."""
         if self.store is not None and turn.far_side is None and not turn.is_known:
             await asyncio.to_thread(self._write, [turn], None, "begin")
         turn.params = b""
@@ -145,7 +145,7 @@ def _record(turn: FolderTurn, look: Snapshot | None, at: str, store: TreeStore) 
 
 
 def _prompt_text(params: bytes) -> str:
-    """What a prompt says, as far as it is text."""
+    """The text of a prompt."""
     parts = value_of(object_of(params).get("prompt"))
     texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -243,7 +243,7 @@ class AppendQueue:
         return tail
 
     def _take(self, lane: _AppendLane, tail: StreamTail) -> list[_Item]:
-        """Those that can share a record, with the sequence at which each would end."""
+        """Appends that fit into one record, each with its sequence at the end."""
         batch: list[_Item] = []
         last, size, entries = tail.last, 0, 0
         for item in lane.items:

@@ -59,7 +59,7 @@ class Bucket:
         return await self._write(key, b"", marks, revision, within)
 
     async def last(self, key: str, *, within: float | None = None) -> StoredMessage | None:
-        """What was written last, a mark included."""
+        """The last written value, a mark included."""
         return await self._jetstream.last(self.stream, self.root + key, patience=within)
 
     async def get(self, key: str, *, within: float | None = None) -> RegisterValue | None:
@@ -89,7 +89,7 @@ class Bucket:
                 await tries.again(error)
 
     async def _look(self, key: str, ack: PublishAck, name: str, revision: int, tries: RetryBudget) -> int:
-        """The revision, if what is there is ours; `NoReply` if this server does not know yet."""
+        """The revision, if the value is this hub's; `NoReply` if this server does not know yet."""
         message = await self.last(key, within=tries.remaining)
         if message is not None and message.headers.get(ID) == name:
             return message.seq

@@ -50,7 +50,7 @@ class BucketFollower:
         self._read_at = 0.0
 
     async def start(self, *, within: float = 5.0) -> None:
-        """Returns when `on_change` was called for every key that the bucket holds."""
+        """Start; returns when `on_change` was called for every key of the bucket."""
         self._hints = await self._wire.listen(f"{self._bucket.root}>", lambda *_: self._hint_event.set())
         try:
             await self.look(within=within)
@@ -82,7 +82,7 @@ class BucketFollower:
         return self.position > before
 
     def note(self, key: str, value: RegisterValue) -> None:
-        """What we have written ourselves is known before it is read."""
+        """Note a value that this hub wrote, before it is read back."""
         if value.revision > self.revisions.get(key, 0):
             self.revisions[key] = value.revision
             self._on_change(key, value)

@@ -102,7 +102,7 @@ class Catalog:
         return 0 if info is None else info.last
 
     async def ensure(self, stream: str, token: str) -> None:
-        """Write a first description of the stream, if there is none."""
+        """Write a first description of the stream, if it has none."""
         if token not in self._cache:
             now = self._clock()
             info = StreamInfo(stream=stream, created=now, updated=now)

@@ -1,4 +1,4 @@
-"""A connection to NATS: our login, whether it is up, and why a server refuses us.
+"""A connection to NATS: the login, whether it is up, and why a server refuses the hub.
 
 nats-py would go on without TLS where the server has none, keeps trying for ever where a login is refused, and
 swallows a cancellation while it writes. So TLS is checked before anything secret is sent, a refusal ends the

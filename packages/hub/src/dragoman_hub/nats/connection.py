@@ -103,7 +103,7 @@ class NatsConnection:
         # A server that wakes up may answer too, behind the one that took its place.
         reply = (await self._ask(subject, data, headers, within, many=False))[0]
         if reply.status == 503:
-            raise NoResponders(f"nobody answers for {self._options.prefix} now")
+            raise NoResponders(f"no server answers for {self._options.prefix} now")
         return reply
 
     async def ask_many(
@@ -112,7 +112,7 @@ class NatsConnection:
         """All answers up to one with a status, which is the last of the list."""
         replies = await self._ask(subject, data, None, within, many=True)
         if replies[-1].status == 503:
-            raise NoResponders(f"nobody answers for {self._options.prefix} now")
+            raise NoResponders(f"no server answers for {self._options.prefix} now")
         return replies
 
     async def _ask(
@@ -124,7 +124,7 @@ class NatsConnection:
         *,
         many: bool,
     ) -> list[ServerReply]:
-        """Send a request to a subject, or with None to our own inbox."""
+        """Send a request to a subject, or with None to the connection's own inbox."""
         await self.wait_until_connected(within=within)
         self._ask_count += 1
         token = f"{self._ask_count:x}"
@@ -152,8 +152,8 @@ class NatsConnection:
         return listening
 
     async def _settle(self) -> None:
-        """Until the server has read all that was said before: it hands our own word back behind it. The
-        library has a way too, which must not be cancelled.
+        """Wait until the server has read everything sent before: it sends our own message back after that.
+        The library has a way too, which must not be cancelled.
         """
         await self._ask(None, b"", None, ANSWER_SECONDS * 2, many=False)
 

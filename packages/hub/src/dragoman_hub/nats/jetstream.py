@@ -150,7 +150,7 @@ class JetStream:
         return answer.config
 
     async def counts(self, stream: str, subjects: str) -> dict[str, int]:
-        """How many messages each subject of a stream holds."""
+        """The number of messages of each subject of a stream."""
         counts: dict[str, int] = {}
         while True:
             body = {"subjects_filter": subjects, "offset": len(counts)}

@@ -119,7 +119,9 @@ class NatsJournal:
         return {name: entry for name, entry in zip(names, entries, strict=True) if entry is not None}
 
     async def _first_entry(self, name: str) -> StoredEntry | None:
-        """One request is enough for nearly all; a replay takes three, and knows what to do if that fails."""
+        """Read the first entry; one request is enough for nearly all streams; a replay takes three, and knows
+        what to do if that fails.
+        """
         stream, token = self._name(name)
         entry = await self._replay.first_entry(token)
         if entry is not None:
@@ -259,7 +261,7 @@ class NatsJournal:
 
 
 def _merge_info(stream: str, info: StreamInfo | None, tail: StreamTail) -> StreamInfo | None:
-    """What the description and the end of a stream say."""
+    """The description of a stream together with its end."""
     if info is None and not tail.at:
         return None
     if info is None:  # it began when its node was lost: the description comes with the next append

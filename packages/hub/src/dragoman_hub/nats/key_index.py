@@ -146,7 +146,7 @@ class NatsKeyIndex:
         self._reach.pop(token, None)
 
     async def aclose(self) -> None:
-        """What is not written now is written from the stream by whoever looks a key up next."""
+        """Close; entries that are not indexed now are indexed by the next lookup of a key."""
         tasks = [queue.task for queue in self._queues.values() if queue.task is not None]
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)

@@ -61,7 +61,7 @@ class Layout:
         return f"{self.prefix}_j{number}"
 
     def stream_of(self, token: str) -> str:
-        """The JetStream stream that holds a stream's records."""
+        """The JetStream stream for a stream's records."""
         return self.shard(self.shard_of(token))
 
     def subject_of(self, token: str) -> str:

@@ -57,7 +57,7 @@ class NatsOptions(Struct, frozen=True, kw_only=True):
     max_age: float = 0.0
     """Seconds after which records are dropped; 0 keeps them until they are deleted."""
     max_bytes: int = 0
-    """Bytes of one shard beyond which appends are refused; 0 is no bound of ours."""
+    """Bytes of one shard beyond which appends are refused; 0 is not a bound of ours."""
     tls: bool = False
     user: str = ""
     password: str = ""
@@ -135,7 +135,7 @@ def _servers(hosts: str) -> tuple[str, ...]:
             parts = urlsplit(f"nats://{host.strip()}")
             port = parts.port or PORT
         except ValueError:
-            raise JournalError("a NATS address has a host whose port is none") from None
+            raise JournalError("a NATS address has an invalid port") from None
         if not parts.hostname or parts.username is not None:
             raise JournalError("a NATS address names its user once, and then its hosts, with commas between")
         name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
@@ -169,6 +169,6 @@ def _parse_amount(name: str, text: str, units: Mapping[str, int]) -> int:
     if match is None or unit not in units:
         unit_names = ", ".join(unit for unit in units if unit)
         raise JournalError(
-            f"{name} is a whole number" + (f" with one of {unit_names} behind it" if unit_names else "")
+            f"{name} is a whole number" + (f" followed by one of {unit_names}" if unit_names else "")
         )
     return int(match[1]) * units[unit]

@@ -127,7 +127,7 @@ class NatsOriginals:
             self._messages.popitem(last=False)
 
     async def _from_leader(self, subjects: str) -> AsyncIterator[StoredMessage]:
-        """True when it is asked: whoever takes a session over acts by it."""
+        """Read from the leader: the reader acts on the result when it takes a session over."""
         seq = 1
         while (
             message := await self._jetstream.next_message(self._layout.originals, subjects, seq)

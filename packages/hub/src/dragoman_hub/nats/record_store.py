@@ -116,7 +116,9 @@ class RecordStore:
         marks: Mapping[int, str],
         tries: RetryBudget,
     ) -> None:
-        """The entries are stored all the same: without an original, nobody acts upon one after a crash."""
+        """Store the entries even if their originals can't be stored: without one, no hub acts on an entry
+        after a crash.
+        """
         try:
             await self._originals.put(token, originals, marks, patience=tries.remaining)
         except JournalError as error:
@@ -124,7 +126,7 @@ class RecordStore:
             log.warning("stream %s: %d originals could not be stored beside it: %s", stream, count, error)
 
     async def _send(self, token: str, payload: bytes, tail: StreamTail, tries: RetryBudget) -> int | None:
-        """The message that holds the record; None if the end is elsewhere."""
+        """Write the message with the record; None if the end is elsewhere."""
         subject = self._layout.subject_of(token)
         name = f"{self._run_id}.{next(self._names)}"
         headers = {ID: name, EXPECTED: str(tail.at)}
@@ -143,7 +145,7 @@ class RecordStore:
     async def _look(
         self, token: str, ack: PublishAck, name: str, tail: StreamTail, tries: RetryBudget
     ) -> int | None:
-        """What stands where our record would: ours, another's, or this server does not know yet."""
+        """The record at our place: this hub's, another's, or not known to this server yet."""
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
         message = await self._jetstream.next_message(stream, subject, tail.at + 1, patience=tries.remaining)
         if message is not None:

@@ -62,7 +62,7 @@ class NatsReplay:
     async def pages(
         self, stream: str, token: str, tail: StreamTail, *, after: int, limit: int | None
     ) -> AsyncIterator[Page]:
-        """The entries behind `after`, at least up to `tail`, which the leader told."""
+        """The entries after `after`, at least up to `tail`, which the leader reported."""
         most = BATCH if limit is None else FIRST_BATCH
         reading = _ReplayReader(self, stream, token, tail, after=max(0, after), most=most)
         remaining = limit
@@ -98,7 +98,7 @@ class NatsReplay:
         return read_rest(token, head, rest, after=after)
 
     async def begin(self, token: str, tail: StreamTail, after: int) -> int:
-        """A message at or before the one that holds the entry behind `after`, and not far before it."""
+        """A message at or shortly before the one with the entry after `after`."""
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
         marks = self._tails.marks(token, tail.life)
         target = after + 1
@@ -216,7 +216,7 @@ class _ReplayReader:
         """Raise what it means that entries are missing: the stream was deleted, or entries were lost."""
         if await self._replay.from_leader(self._token, 1) is None:
             raise NoSuchStream(self._stream)
-        why = f"the entries behind {self._after} are gone"
+        why = f"the entries after {self._after} are gone"
         raise JournalDamaged(why, stream=self._stream, sequence=self._after)
 
     async def _take(self, messages: list[StoredMessage]) -> list[FrameRun]:
@@ -264,7 +264,9 @@ class _ReplayReader:
 
 
 def _readable_head(message: StoredMessage | None) -> Head | None:
-    """None where there is none, or a damaged one: whoever reads on from before it says so."""
+    """The head of a record; None if there is none or it is damaged, which the reader of earlier entries
+    reports.
+    """
     try:
         return None if message is None else read_head(message.data)
     except JournalDamaged:

@@ -262,7 +262,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _connect_nameless() -> sqlite3.Connection:
-    """SQLite gives an empty name a file that nobody sees, and that is gone however the process ends."""
+    """Open a file without a name, which SQLite hides and which is gone when the process ends."""
     connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     make_tables(connection)
     connection.execute(PLACES)

@@ -54,7 +54,7 @@ class NatsStore(Struct, frozen=True):
 
 
 class _PrefixShape(Struct, frozen=True):
-    """How a prefix was laid out by whoever opened it first; it holds for all."""
+    """The layout of a prefix, by its first user; it holds for all."""
 
     version: int
     shards: int

@@ -28,7 +28,7 @@ ENDLESS = 1 << 60
 
 
 class StreamTail(Struct, frozen=True, gc=False):
-    """The end of a stream: its last entry, and the message that holds it. All zero: there is none."""
+    """The end of a stream: its last entry, and the message with that entry. All zero: there is none."""
 
     last: int = 0
     at: int = 0

@@ -1,4 +1,4 @@
-"""Answers from a notification: a ticket stands for one answer to one question, from one device.
+"""Answers from a notification: a ticket is good for one answer to one question, from one device.
 
 A service worker has no token, so the message that it shows brings a ticket for each button: good once, for
 minutes, for the subscription that it was sent to. Using one ends the others of the same question and device.
@@ -106,5 +106,5 @@ def _severity(risk: Any) -> str:
 
 
 def sentence_of(request: OpenRequest) -> str:
-    """The question as a sentence of our own, without the agent's text."""
+    """The question as a sentence of the hub, without the agent's text."""
     return f"An agent asks to {value_of(request.act, {}).get('deed', 'use a tool')}."

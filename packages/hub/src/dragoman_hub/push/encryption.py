@@ -89,9 +89,11 @@ class VapidKey:
         try:
             key = serialization.load_pem_private_key(data, None)
         except (ValueError, TypeError, UnsupportedAlgorithm):
-            raise LocalMistake(f"{path}: holds no key; without the file, the hub makes another one") from None
+            raise LocalMistake(
+                f"{path}: the file has no key. Delete the file, and the hub creates a new key"
+            ) from None
         if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
-            raise LocalMistake(f"{path}: holds a key of another kind than P-256")
+            raise LocalMistake(f"{path}: the key is not of the kind P-256")
         return cls(key, contact=contact)
 
     def authorization(self, endpoint: str) -> str:

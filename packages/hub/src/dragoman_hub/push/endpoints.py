@@ -175,6 +175,6 @@ def _head(endpoint: PushEndpoint, headers: Mapping[str, str], length: int) -> by
 def _read_answer(head: bytes) -> PushAnswer:
     status = _STATUS.match(head)
     if status is None:
-        raise ConnectionError("the push service answered with no HTTP")
+        raise ConnectionError("the push service did not answer in HTTP")
     wait = _RETRY_AFTER.search(head)
     return PushAnswer(int(status[1]), float(wait[1]) if wait else 0.0)

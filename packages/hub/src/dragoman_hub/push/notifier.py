@@ -130,7 +130,7 @@ class PushedAnswer(Struct, frozen=True):
             await self.session.log.flush(STORE_SECONDS)
             log.info("push: %s answered in session %s from a notification", self.by, self.session.id)
         else:
-            why = "the question had its answer already"
+            why = "the question was already answered"
             self.session.hub.broker.attempts.write_refusal(
                 PERMISSION, why, person=self.by, session=self.session
             )
@@ -138,7 +138,7 @@ class PushedAnswer(Struct, frozen=True):
 
 
 class _SessionGlance(Struct):
-    """What was seen of a session last."""
+    """The last known state of a session."""
 
     turn: str = ""
     questions: frozenset[int] = frozenset()
@@ -258,11 +258,11 @@ class PushNotifier:
             if grant is not None:
                 await grant.look_at(state.places)
             if grant is None:
-                self._remove(subscription, "its token is good no more")
+                self._remove(subscription, "its token is no longer valid")
             elif not _may_hear(grant, kind) or not reaches(grant, state):
                 continue
             elif len(self._owner) >= MOST_WAITING:
-                log.warning("push: too many messages wait, so %s is not told", subscription.id)
+                log.warning("push: too many messages wait, so %s gets no message", subscription.id)
             else:
                 tickets = self._issue_tickets(session, request, subscription, grant)
                 self._owner.start(self._deliver(subscription, replace(message, **tickets)))
@@ -272,7 +272,7 @@ class PushNotifier:
     def _issue_tickets(
         self, session: LiveSession, request: OpenRequest | None, subscription: PushSubscription, grant: Grant
     ) -> dict[str, str]:
-        """What a message has besides, for a device that may answer."""
+        """Further data of a message for a device that may answer."""
         if request is None or not subscription.answers or not grant.may("approve"):
             return {}
         tickets = {
@@ -290,7 +290,7 @@ class PushNotifier:
     async def find_answer(
         self, secret: str, session_of: Callable[[str], LiveSession | None]
     ) -> PushedAnswer | None:
-        """What may be answered with a ticket, now; None if nothing may. The ticket is used up by that."""
+        """The answers that a ticket allows now; None if nothing may. The ticket is used up by that."""
         ticket = self.tickets.redeem(secret)
         if ticket is None:
             return None
@@ -326,7 +326,9 @@ class PushNotifier:
                 log.warning("push: the service of %s refused with %d", subscription.id, answer.status)
                 return
             if pause is None:
-                log.warning("push: %s is given up for this message, after %d", subscription.id, answer.status)
+                log.warning(
+                    "push: this message for %s is dropped after %d tries", subscription.id, answer.status
+                )
                 return
             await asyncio.sleep(max(pause, min(answer.retry_after, LONGEST_PAUSE)))
 
@@ -354,7 +356,7 @@ class PushNotifier:
 
 
 async def _wait_for_rules(session: LiveSession, number: int, seconds: float) -> None:
-    """Until the reviewer's rules have said something of a question, for a while: buttons depend on it."""
+    """Wait a while for the reviewer's rules: buttons depend on them."""
     for _ in range(int(seconds / RULES_PAUSE)):
         request = session.state.requests.get(number)
         if request is None or request.assessment is not None or request.method != PERMISSION:
@@ -384,5 +386,5 @@ def _code_of(answer: PromptAnswer) -> int:
 
 
 def _may_hear(grant: Grant, kind: PushKind) -> bool:
-    """Who only answers hears of questions, and of nothing else."""
+    """Whether a token may get this message: one that may only approve gets only questions."""
     return grant.may("observe") or (kind in URGENT and grant.may("approve"))

@@ -9,9 +9,7 @@ from dragoman_hub.gate.admission import Grant
 from dragoman_hub.push.notifier import PushNotifier
 from dragoman_hub.push.subscriptions import SubscriptionStore
 
-MISSING = (
-    "the hub lacks the package cryptography: run pip install dragoman on its machine, and start it again"
-)
+MISSING = "the hub lacks the package cryptography: run pip install dragoman on its machine, and restart it"
 
 
 def open_push(

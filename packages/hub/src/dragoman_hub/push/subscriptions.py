@@ -42,7 +42,7 @@ class PushSubscription(Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """For logs: an endpoint is a secret of its own, because whoever knows it can send to it."""
+        """A name for logs: the endpoint itself is a secret, because it allows sending."""
         return hashlib.sha256(self.endpoint.encode()).hexdigest()[:12]
 
 
@@ -86,7 +86,7 @@ class SubscriptionStore:
         if len(devices) >= OF_ONE_TOKEN:
             del self._all[min(devices, key=lambda device: device.created).endpoint]
         if len(self._all) >= MOST:
-            raise LocalMistake(f"the hub sends to {MOST} devices already; one of them has to leave first")
+            raise LocalMistake(f"the hub already sends to {MOST} devices; remove one first")
         self._all[subscription.endpoint] = subscription
         self._write()
 

@@ -1,4 +1,4 @@
-"""Agents on other machines and in containers: copies our code there, and keeps the connection to them.
+"""Agents on other machines and in containers: copies Dragoman there, and keeps the connection to them.
 
 Here: `place` names where an agent lives, `reach` how to get there, `bundle` what we bring along, `line` the
 transport that survives cuts. There: `bootstrap` unpacks, `attach` finds or starts the agent host, `lender`

@@ -38,7 +38,7 @@ def main(order: Mapping[str, Any], stdin: BinaryIO, *, run: Path) -> None:
         _wait_until_ready(host, {**os.environ, **order["env"]})
     connection = place.connect(path)
     if connection is None:
-        _say(error="the agent host is gone, and the agent with it", next="start it again", gone=True)
+        _say(error="the agent host is gone, and the agent with it", next="start the agent again", gone=True)
         return
     connection.setblocking(True)
     _say(ready=True, home=os.path.expanduser("~"))
@@ -70,7 +70,7 @@ def _start(order: Mapping[str, Any], path: Path) -> subprocess.Popen[bytes]:
     """Start the agent host. If it cannot be started, say why, and end."""
     cwd = os.path.expanduser(order["cwd"] or "~")
     if not os.path.isdir(cwd):
-        _fail(f"there is no folder {cwd} on the other side")
+        _fail(f"there is no folder {cwd} on the other machine")
     options = ["--linger", repr(order["linger"]), "--buffer", str(order["buffer"]), "--cwd", cwd]
     options += ["--batch", str(BATCH), "--env", "stdin", "--sandbox", order.get("sandbox", "auto")]
     # -P: what lies in the folder that we stand in is not ours to run.
@@ -103,7 +103,7 @@ def _wait_until_ready(host: subprocess.Popen[bytes], env: Mapping[str, str]) -> 
 
 
 def _fail(reason: str) -> NoReturn:
-    _say(error=reason, next="see that --cwd and the agent's command are right on the other side")
+    _say(error=reason, next="see that --cwd and the agent's command are right on the other machine")
     sys.exit(3)
 
 

@@ -46,7 +46,7 @@ def fail(reason: str, next_step: str) -> NoReturn:
 
 
 def base_folder() -> Path:
-    """Where everything of ours is on this side."""
+    """The folder for all of Dragoman's files on this machine."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(cache) if os.path.isabs(cache) else Path.home() / ".cache"
     return base / "dragoman" / "remote"
@@ -57,7 +57,7 @@ def check_owner(folder: Path) -> None:
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
         fail(
-            f"{folder} there is not this user's alone, and is not run",
+            f"other users can change {folder} there, so Dragoman does not run it",
             f"remove it, or `chmod go-w {folder}` if it is yours",
         )
 
@@ -159,7 +159,7 @@ def find_msgspec(draft: Path, folder: Path, contents: dict[str, Any]) -> str:
     place = result.stdout.strip()
     if result.returncode == 0 and place:
         return place
-    say(progress="msgspec is installed on the other side, because its Python or system differs from ours")
+    say(progress="msgspec is installed on the other machine, because its Python or system differs")
     venv, requirement = draft / "venv", contents.get("msgspec", "msgspec>=0.19")
     try:
         subprocess.run(
@@ -169,12 +169,12 @@ def find_msgspec(draft: Path, folder: Path, contents: dict[str, Any]) -> str:
         subprocess.run([*pip, requirement], check=True, capture_output=True, timeout=PIP_SECONDS)
     except (subprocess.SubprocessError, OSError) as error:
         words = getattr(error, "stderr", b"") or str(error).encode()
-        last = (words.decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
+        last = (words.decode(errors="replace").strip().splitlines() or ["no output"])[-1]
         fail(
-            f"the other side has Python {python_version()} on {system_name()}; we bring no msgspec for that, "
-            f"and it cannot be installed there: {last}",
-            f"`{sys.executable} -m pip install --user '{requirement}'` on the other side (Debian also needs "
-            "python3-venv), or bring a released dragoman.pyz along with --pyz FILE",
+            f"the other machine has Python {python_version()} on {system_name()}; "
+            f"Dragoman has no msgspec for that, and can't install it there: {last}",
+            f"`{sys.executable} -m pip install --user '{requirement}'` on the other machine (Debian "
+            "also needs python3-venv), or copy a released dragoman.pyz there with --pyz FILE",
         )
     # Environments cannot be moved: only its packages are used, and they can.
     packages = next((venv / "lib").glob("python*/site-packages"))
@@ -206,7 +206,7 @@ def make_folder(folder: Path, order: dict[str, Any], stdin: BinaryIO) -> None:
 
 
 def remove_all() -> None:
-    """Take away everything of ours."""
+    """Remove all of Dragoman's files."""
     remove_folder(base_folder())
     say(removed=str(base_folder()))
 

@@ -145,7 +145,7 @@ def read_released(pyz: str) -> bytes:
             wheels = json.loads(archive.read("contents.json"))["wheels"]
         name = next(wheel["name"] for wheel in wheels if wheel["name"].startswith("dragoman-"))
     except (OSError, zipfile.BadZipFile, KeyError, ValueError, StopIteration) as error:
-        raise LocalMistake(f"{pyz} is not a dragoman.pyz that could be brought along: {error}") from error
+        raise LocalMistake(f"{pyz} is not a dragoman.pyz that can be copied there: {error}") from error
     version = name.split("-")[1]
     if version != VERSION:
         raise LocalMistake(

@@ -54,7 +54,7 @@ class ClientProcess:
         self.end()
 
     def end(self) -> None:
-        """Close our ends, and see to it that it has ended."""
+        """Close this side's ends, and make sure that the process has ended."""
         self.stream.close()
         self.stderr.close()
         if self.process.poll() is None:
@@ -108,7 +108,7 @@ def next_step(access: RemoteAccess, status: int, text: str) -> str:
     if "Host key verification failed" in text or "authenticity of host" in text:
         return f"`ssh {name}` once in a terminal, and check the host's key"
     if "Permission denied" in text:
-        return f"see that `ssh -o BatchMode=yes {name} true` works: a key in ssh-agent is needed"
+        return f"see that `ssh -o BatchMode=yes {name} true` works: ssh needs a key in ssh-agent"
     if status == NOT_FOUND or "not found" in text:
         return f"Python 3.11 or later is needed there; --python names it if it is not {access.python}"
     return f"see whether `ssh {name} true` works"

@@ -89,7 +89,7 @@ class RemoteConnection:
         return bytes(data)
 
     async def _failure(self, data: bytes) -> RemoteFailed:
-        """What is wrong, by what the client said and how it ended."""
+        """The problem, by the client's output and how it ended."""
         status = -1
         if await asyncio.to_thread(self._client.has_ended, END_SECONDS):
             status = self._client.process.returncode
@@ -99,7 +99,7 @@ class RemoteConnection:
         return RemoteFailed(f"{self.access.place}: {last}", next_step(self.access, status, text))
 
     async def aclose(self) -> None:
-        """Close our end, and see to it that the client ends. A connection that is shared stays open by
+        """Close this end, and make sure that the client ends. A connection that is shared stays open by
         itself.
         """
         self.socket.close()

@@ -69,7 +69,7 @@ class RemoteConversation:
         self.relay.to_client.send(line if self._map is None else self._map.to_client(line))
 
     async def finish(self, way: RelayDirection, seconds: float) -> None:
-        """Nothing is held back here."""
+        """Do nothing: this side keeps nothing back."""
 
 
 # Filters the messages of a remote machine to a local client that lends its files: closed by default.
@@ -96,14 +96,14 @@ class RemoteWall:
         self._to_agent = to_agent
 
     def pass_on(self, line: bytes) -> bytes | None:
-        """The frame as it goes on to the client; None if it does not."""
+        """The frame for the client; None if it does not."""
         envelope = decode(line)
         if isinstance(envelope, MalformedFrame):
             log.warning("a frame of the other side is not passed on: %s", envelope.why)
             return None
         if isinstance(envelope, Request) and envelope.method not in REQUESTS:
             log.warning("a request of the other side is refused: %s", envelope.method)
-            why = "Method not found: the client lends no files and no terminals to another machine"
+            why = "Method not found: the client provides no files and no terminals to another machine"
             self._to_agent(failure(envelope.id, error_object(METHOD_NOT_FOUND, why)))
             return None
         if isinstance(envelope, Notification) and not _may_tell(envelope.method):

@@ -148,7 +148,7 @@ class AccessDecider:
         call_id = f"access-{next(self._numbers)}"
         params = {
             "sessionId": act.session_id,
-            "toolCall": lent_call(act, call_id=call_id, place="on the other side"),
+            "toolCall": lent_call(act, call_id=call_id, place="on the other machine"),
             "options": [msgspec.Raw(write(option)) for option in question.options],
         }
         answer = await self._calls.call(ASK, msgspec.json.encode(params))

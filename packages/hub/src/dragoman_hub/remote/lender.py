@@ -1,4 +1,4 @@
-"""Sits in front of an agent on a remote machine, and lends it that machine's files and terminals.
+"""Runs in front of an agent on a remote machine, and provides it with that machine's files and terminals.
 
 What the agent asks of files and terminals is done here, in the folders of its session; before each access the
 client is asked for its leave (`_dragoman/access/permit`, see `workspace.remote_access`). Everything
@@ -90,19 +90,19 @@ class RemoteLender:
         self._tasks: dict[Hashable, asyncio.Task[None]] = {}
 
     def from_client(self, block: bytes) -> bytes:
-        """What of a block of whole frames goes on to the agent."""
+        """The part of a block of whole frames that the agent gets."""
         return self._pass_block(block, self._from_client)
 
     def from_agent(self, block: bytes) -> bytes:
-        """What of a block of whole frames goes on to the client."""
+        """The part of a block of whole frames that the client gets."""
         return self._pass_block(block, self._from_agent)
 
     def give_up(self) -> None:
-        """The agent has ended: nobody needs the answers that are still waited for."""
+        """Drop open requests: the agent has ended."""
         self._calls.give_up()
 
     async def aclose(self) -> None:
-        """End what is still being done, and every command that was lent."""
+        """End running requests and every command of the agent."""
         await self._owner.aclose()
         await self._looks.aclose()
         await self._workspace.aclose()
@@ -133,7 +133,8 @@ class RemoteLender:
         return line
 
     def _on_opening(self, line: bytes) -> None:
-        """Lend the folders of a session from the first moment; what is no folder here, the agent will say."""
+        """Lend the folders of a session from the first moment; what is not a folder here, the agent will
+        say."""
         envelope = decode(line)
         if not isinstance(envelope, Request):
             return
@@ -150,12 +151,12 @@ class RemoteLender:
             context = self._workspace.opening(cwd=cwd, additional_directories=folders)
             self._openings[id_key(envelope.id)] = (context, context.__enter__())
         except (LocalMistake, ErrorAnswer, OSError) as error:
-            log.warning("the folders of a session cannot be lent: %s", error)
+            log.warning("can't provide the folders of a session: %s", error)
 
     async def _answer_look(self, line: bytes) -> None:
         envelope = decode(line)
         if not isinstance(envelope, Request):
-            return  # its envelope was no request after all: nobody can be answered
+            return  # its envelope was not a request after all: nobody can be answered
         try:
             reply = response(envelope.id, await self._looks.answer(envelope.method, params_in(line)))
         except ErrorAnswer as error:
@@ -197,7 +198,7 @@ class RemoteLender:
         context.__exit__(None, None, None)
 
     def _cancel(self, line: bytes) -> bool:
-        """Whether the agent has withdrawn a request that is ours to answer."""
+        """Whether the agent has withdrawn a request that this side answers."""
         task = self._tasks.get(id_key(params_in(line).get("requestId")))
         return task is not None and task.cancel()
 
@@ -218,7 +219,7 @@ class RemoteLender:
     async def _answer(self, line: bytes) -> None:
         envelope = decode(line)
         if not isinstance(envelope, Request):
-            return  # its envelope was no request after all: nobody can be answered
+            return  # its envelope was not a request after all: nobody can be answered
         params = b"{}" if envelope.params is None else envelope.params
         try:
             reply = response(envelope.id, await self._handlers.answer(envelope.method, params))
@@ -244,8 +245,8 @@ class RemoteLender:
 def launcher_for(
     words: Sequence[str], profile: Profile, folder: str, environ: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """What stands in front of an agent's command, for the wall that a person chose. Raises `LocalMistake`
-    where this side cannot hold it: whoever chose one must not get less.
+    """The command line in front of an agent's command, for the sandbox that a person chose. Raises
+    `LocalMistake` where this side cannot hold it: whoever chose one must not get less.
     """
     entry = well_known_for("", words, AgentSource.COMMAND)
     state = () if entry is None else entry.state
@@ -299,7 +300,7 @@ class OwnCalls:
                 self._send(notification("$/cancel_request", cancel))
 
     def take_answer(self, line: bytes, glance: Glance) -> bool:
-        """Whether this frame was an answer to one of them, and is for nobody else."""
+        """Whether this frame was an answer to one of these calls, and is for no other reader."""
         if glance.method is not UNSET or glance.id is UNSET:
             return False
         future = self._waiting.pop(id_key(glance.id), None)
@@ -314,7 +315,7 @@ class OwnCalls:
         return True
 
     def give_up(self) -> None:
-        """A side has ended: nobody answers or needs what is still waited for."""
+        """Drop the calls of a side that has ended."""
         for future in self._waiting.values():
             if not future.done():
                 future.cancel()

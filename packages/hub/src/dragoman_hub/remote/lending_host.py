@@ -1,4 +1,4 @@
-"""The process that runs an agent on a remote machine, and lends it that machine's files and terminals:
+"""The process that runs an agent on a remote machine, with that machine's files and terminals:
 
     python -m dragoman_hub.remote.lending_host SOCKET [--NAME VALUE]… -- COMMAND…
 
@@ -40,7 +40,7 @@ async def run_lending_host(order: HostOrder) -> None:
     words, env = await plan(order.command, os.environ if order.env is None else order.env)
     socket = place.of(order.socket)
     if order.sandbox not in ("auto", "off"):
-        from dragoman_hub.remote.lender import launcher_for  # most agents have no wall of their own
+        from dragoman_hub.remote.lender import launcher_for  # most agents have no sandbox of their own
 
         words = [*launcher_for(words, order.sandbox, order.cwd or ".", env), *words]
     await run_host(
@@ -92,7 +92,7 @@ class LentAgent(PassingTransport):
     """
 
     def __init__(self, child: ChildTransport, *, sandbox: SandboxChoice = "auto") -> None:
-        """`sandbox` is the wall around what is lent to it."""
+        """`sandbox` is for commands that run for the agent."""
         super().__init__(child)
         self._child = child
         self._sandbox = sandbox
@@ -122,7 +122,7 @@ class LentAgent(PassingTransport):
             self._child.write(lines)
 
     async def aclose(self) -> None:
-        """End the agent, and then every command that was lent to it."""
+        """End the agent, and then every command that ran for it."""
         try:
             await self._child.aclose()
         finally:

@@ -102,7 +102,7 @@ class LineTransport:
         self._go_on(self._agent)
 
     def _go_on(self, agent: HostedAgent) -> None:
-        """Say again what was not taken, and listen from behind what was heard."""
+        """Send untaken messages again, and listen from the last received one on."""
         self._forget_taken()
         for number, block in self._unsent:
             try:
@@ -221,7 +221,7 @@ class LineTransport:
             self.cuts += 1
             self._reconnecting = asyncio.get_running_loop().create_task(self._reconnect(), name="line")
         elif agent.is_replaced:  # somebody removes what is there, and ends it first
-            self._end(LinkClosed("somebody else has taken the agent over, or ends it"))
+            self._end(LinkClosed("another client has taken over the agent, or is ending it"))
         else:
             self.exit_status = exit_status
             self._end(PeerDied(reason, returncode=exit_status) if exit_status else None)

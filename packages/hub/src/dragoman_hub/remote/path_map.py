@@ -1,4 +1,4 @@
-"""Translates paths between the local and the remote machine, in every field of the protocol that holds one.
+"""Translates paths between the local and the remote machine, in every field of the protocol with a path.
 
 Which fields these are, `path_fields` says; nothing else of a frame is changed, and a frame without such a
 path passes as the bytes that it came in. A path below a mapped folder becomes the same path below its

@@ -33,7 +33,7 @@ else:
         path = shutil.which("python3.%d" % minor)
         if path:
             os.execv(path, [path, "-Ic", {START!r}])
-    reason = "the other side has Python %d.%d, and 3.11 or later is needed" % sys.version_info[:2]
+    reason = "the other machine has Python %d.%d, but Dragoman needs 3.11 or later" % sys.version_info[:2]
     next_step = "install python3.11 or later there, or name one with --python"
     print(json.dumps({{"error": reason, "next": next_step}}))
 """
@@ -61,7 +61,9 @@ class RemoteAccess(Struct, frozen=True, kw_only=True):
     """Whether connections of ssh are shared, so that the second one is fast."""
 
     def words(self, *, shares: bool = True) -> list[str]:
-        """The command that runs our first program there. Raises `LocalMistake` if there is no client."""
+        """The command that runs Dragoman's first program there. Raises `LocalMistake` if there is
+        no client.
+        """
         if self.place.kind != "ssh":
             command = [self.python, "-Ic", START]
             return [self._client(self.place.kind), "exec", "-i", self.place.name, *command]
@@ -73,7 +75,9 @@ class RemoteAccess(Struct, frozen=True, kw_only=True):
     def _client(self, name: str) -> str:
         path = shutil.which(name)
         if path is None:
-            raise LocalMistake(f"there is no program {name} here, which reaches {self.place}; install it")
+            raise LocalMistake(
+                f"{name} is not installed here, but is needed to reach {self.place}. Install it"
+            )
         return path
 
     def _ssh(self, *, shares: bool) -> list[str]:
@@ -120,7 +124,9 @@ class RemoteAccess(Struct, frozen=True, kw_only=True):
             subprocess.run(words, env=self.environment(), stdout=quiet, stderr=quiet, stdin=quiet)
 
     def environment(self) -> Mapping[str, str]:
-        """What the client program gets. Languages are left out: many configurations of ssh send them."""
+        """The environment of the client program. Languages are left out: many configurations of ssh send
+        them.
+        """
         env = agent_environment(allow=CLIENT_VARIABLES)
         return {
             name: value

@@ -1,4 +1,4 @@
-"""A checkpoint: an entry that holds the state after all entries before it.
+"""A checkpoint: an entry with the state after all entries before it.
 
 To open a session is to know what it has come to. Its whole stream says that, and on a journal of another
 machine a year of small turns takes seconds to read. A reading can begin at a checkpoint instead.

@@ -48,7 +48,7 @@ class CancelReceived(_Event, frozen=True):
 
 
 class SteerReceived(_Event, frozen=True):
-    """A message into the turn that runs: a request for the agent, with an id of ours."""
+    """A message into the running turn: a request for the agent, with an id of the hub."""
 
     key: str
     by: str
@@ -131,7 +131,7 @@ class ChildMade(_Event, frozen=True):
 
 
 class ParentTurnEnded(_Event, frozen=True):
-    """The turn for which a child session works has ended or was cancelled: nobody waits for its requests."""
+    """The turn for which a child session works has ended or was cancelled, so its requests end."""
 
 
 class FrameForAgent(_Event, frozen=True):
@@ -233,8 +233,8 @@ class AgentUnbound(_Event, frozen=True):
 
 
 class AgentReleased(_Event, frozen=True):
-    """Nobody uses the session: the process is told to close it once this is stored; it is loaded again when
-    somebody does. A hub that finds no such entry takes the process for one that knows the session.
+    """The session is unused: the process gets the order to close it once this is stored; it is loaded again
+    when somebody does. A hub that finds no such entry takes the process for one that knows the session.
     """
 
 
@@ -259,7 +259,7 @@ class AgentClosed(_Event, frozen=True):
 
 
 class QuestionAsked(_Event, frozen=True):
-    """A question of the hub's own: a request for permission with an id of ours."""
+    """A question of the hub's own: a request for permission with an id of the hub."""
 
     frame: bytes
     is_ending: bool = False
@@ -267,7 +267,7 @@ class QuestionAsked(_Event, frozen=True):
 
 
 class RequestJudged(_Event, frozen=True):
-    """What the rules say of a question, as the audit log has it by now. People may know of the question from
+    """The rules' judgement of a question, which is in the audit log. People may know of the question from
     here on, unless an `outcome` says that it needs no people any more.
     """
 
@@ -285,7 +285,7 @@ class RequestJudged(_Event, frozen=True):
 
 
 class RequestAssessed(_Event, frozen=True):
-    """What the reviewer's rules found after clients had been told of a request."""
+    """Risks that the reviewer's rules found after clients got a request."""
 
     sequence: int
     members: dict[str, Any]
@@ -302,7 +302,7 @@ class Draining(_Event, frozen=True):
 
 
 class Resumed(_Event, frozen=True):
-    """The session was opened after a crash, and everything that was open is seen to: go on with the queue."""
+    """The session was opened after a crash, and its open requests are handled: continue with the queue."""
 
 
 class NotStored(_Event, frozen=True):
@@ -323,7 +323,7 @@ class OwnershipLost(_Event, frozen=True):
 
 
 class TimePassed(_Event, frozen=True):
-    """Something was due by now, also if somebody has set the clock back meanwhile."""
+    """A deadline has passed, also if the clock was set back meanwhile."""
 
     due: float = 0.0
 
@@ -406,7 +406,7 @@ class SendToAgent(_Effect, frozen=True):
 
 
 class OpenRequestReceived(_Effect, frozen=True):
-    """Entry `after` is a request: lend what it needs, or judge it and say `RequestJudged`."""
+    """Entry `after` is a request: provide what it needs, or judge it and send `RequestJudged`."""
 
 
 class RequestSettled(_Effect, frozen=True):
@@ -467,7 +467,7 @@ class ReplaceEntry(_Effect, frozen=True):
 
 
 class RefusePrompt(_Effect, frozen=True):
-    """Tell whoever waits for this prompt that it was not taken."""
+    """Tell the waiter that this prompt was not accepted."""
 
     key: str
     error: Any

@@ -83,8 +83,8 @@ def passable(frame: bytes) -> bytes:
 
 
 def no_result(method: str) -> str:
-    """Why a call of this method failed whose answer holds nothing that can be used."""
-    return f"the agent's answer to {method} holds neither a usable result nor an error"
+    """The reason why a call of this method failed whose answer has no usable result."""
+    return f"the agent's answer to {method} has neither a usable result nor an error"
 
 
 def object_of(raw: bytes | Raw | UnsetType | None) -> dict[str, Raw]:
@@ -98,7 +98,7 @@ def object_of(raw: bytes | Raw | UnsetType | None) -> dict[str, Raw]:
 
 
 def value_of(raw: bytes | Raw | None, default: object = None) -> Any:
-    """What a member says, as plain values."""
+    """The value of a member, as plain values."""
     try:
         return default if raw is None else msgspec.json.decode(raw)
     except UNREADABLE_TEXT:
@@ -191,7 +191,7 @@ STEERED_MESSAGE = "steer-"
 
 
 def echoes(session_id: str, prompt: Sequence[Raw], key: str) -> list[bytes]:
-    """A prompt as the updates that tell it to whoever did not write it."""
+    """A prompt as updates for clients that did not write it."""
     begin = update_start(session_id) + b'user_message_chunk","content":'
     end = b',"messageId":%b}}}' % encode_json(f"prompt-{key}")
     return [begin + bytes(block) + end for block in prompt]
@@ -211,7 +211,9 @@ def with_ours(frame: bytes, member: str, ours: Mapping[str, object]) -> bytes:
 
 
 def merge_ours(params: Mapping[str, Raw], ours: Mapping[str, object]) -> dict[str, Any]:
-    """Params with more of ours in their `_meta`; a member that is UNSET is taken out, whoever wrote it."""
+    """Params with further members of the hub in their `_meta`; a member that is UNSET is taken out, whoever
+    wrote it.
+    """
     meta = value_of(params.get("_meta"), {})
     meta = meta if isinstance(meta, dict) else {}
     mine = meta.get("dragoman")
@@ -221,7 +223,7 @@ def merge_ours(params: Mapping[str, Raw], ours: Mapping[str, object]) -> dict[st
 
 
 def with_session_id(frame: bytes, session_id: str) -> bytes:
-    """The frame, said of another session: an agent may know one by a name of its own."""
+    """The frame with another session id: an agent may use an id of its own."""
     whole = object_of(frame)
     params = object_of(whole.get("params"))
     if "sessionId" not in params:
@@ -237,7 +239,7 @@ def may_name_sessions(text: bytes) -> bool:
 
 
 def with_names(frame: bytes, name_of: Callable[[str], str]) -> bytes:
-    """The frame, with our names for the other sessions that its update names; `name_of` takes the agent's."""
+    """The frame, with the hub's ids for the other sessions in its update; `name_of` takes the agent's."""
     whole = object_of(frame)
     params = object_of(whole.get("params"))
     update = object_of(params.get("update"))
@@ -264,7 +266,7 @@ def texts_in(ours: dict[str, Any], name: str) -> list[str]:
 
 
 def without_ours(params: dict[str, Raw]) -> dict[str, Raw]:
-    """What an agent is given: our own words are taken out."""
+    """The message for an agent, without the hub's own members."""
     meta = value_of(params.get("_meta"))
     if not isinstance(meta, dict) or "dragoman" not in meta:
         return params

@@ -57,7 +57,7 @@ Verdict: TypeAlias = Literal["done", "ignored", "accepted", "known", "closing", 
 
 
 class StepResult(NamedTuple):
-    """What follows from an event. The verdict is for whoever has brought it."""
+    """The effects of an event. The verdict is for whoever has brought it."""
 
     state: SessionState
     entries: tuple[NewEntry, ...] = ()
@@ -81,7 +81,7 @@ def step(state: SessionState, event: Event, now: float) -> StepResult:
 
 
 def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
-    """What becomes of a prompt with this key that comes now."""
+    """The verdict on a prompt with this key that comes now."""
     if state.knows_key(key):
         return "known"
     if state.parent:
@@ -92,7 +92,7 @@ def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
 
 
 def steer_verdict(state: SessionState, key: str) -> Verdict:
-    """What becomes of a message into the turn with this key that comes now."""
+    """The verdict on a message into the turn with this key that comes now."""
     if state.knows_steer(key):
         return "known"
     if state.parent:
@@ -355,7 +355,9 @@ def _end_child_requests(work: _StepWork, *, spares_running: bool) -> None:
 
 
 def _is_known(state: SessionState, number: int) -> bool:
-    """Whether a frame of the process is in the stream already: it says again what nobody has acknowledged."""
+    """Whether a frame of the process is already in the stream: it repeats frames that were not
+    acknowledged.
+    """
     return state.survives and number <= state.last_received
 
 

@@ -71,7 +71,7 @@ class MessageIds(Struct):
         return [self._stamp(frame, start, number) for number, frame in enumerate(frames, sequence)]
 
     def go_on(self, frames: Sequence[bytes], *, turn: str) -> list[bytes] | None:
-        """`stamp` for pieces that all go on with the message, as nearly all do; None if they do not."""
+        """`stamp` for pieces that all continue the message, as nearly all do; None if they do not."""
         if turn != self.turn:
             self.turn, self.kind = turn, b""
         if not self.kind or not all_begin(frames, self.begin) or _MEMBER in text_of(frames):

@@ -179,7 +179,7 @@ class OpenRequest(Struct, frozen=True):
 
     @property
     def judgement(self) -> dict[str, Raw]:
-        """What clients are told beside the params: what was judged, and what is risky about it."""
+        """Members for clients beside the params: the judgement and the risks."""
         return {**({} if self.act is None else {"act": self.act}), **(self.assessment or {})}
 
     @property
@@ -188,7 +188,7 @@ class OpenRequest(Struct, frozen=True):
 
     @property
     def is_visible(self) -> bool:
-        """Whether anybody may know of it and answer it: of a question nobody may before it is judged."""
+        """Whether clients may see and answer it: a question only after it is judged."""
         return self.is_judged or not self.is_question
 
 
@@ -213,7 +213,7 @@ class ChildSession(Struct, frozen=True):
 
 
 class PromptAnswer(Struct, frozen=True, gc=False):
-    """The outcome of a prompt, and the entry that holds it."""
+    """The outcome of a prompt, and the entry with it."""
 
     sequence: int
     key: str
@@ -240,7 +240,7 @@ class PromptAnswer(Struct, frozen=True, gc=False):
         return StreamNote("turn_ended", key=self.key, by=self.by, error=error)
 
     def to(self, request_id: Id, *, usage: bool) -> bytes:
-        """As the answer to whoever waits under this id, and may want the usage."""
+        """The answer for the waiter of this id, who may want the usage."""
         if not self.is_error:
             return response(request_id, stable_result(self.content, usage=usage))
         error = self.content or b'{"code":-32603,"message":"Internal error"}'
@@ -352,22 +352,22 @@ class SessionState(Struct, frozen=True, kw_only=True):
 
     @property
     def waits_for_agent(self) -> bool:
-        """Whether its agent has something to answer that somebody waits for."""
+        """Whether a caller waits for an answer of its agent."""
         return self.is_busy or bool(self.loading) or bool(self.steers)
 
     @property
     def is_calm(self) -> bool:
-        """Whether nothing is under way in it: nobody waits for the agent, nor the agent for anybody."""
+        """Whether nothing is under way: no caller waits for the agent, nor the agent for anything."""
         return not (self.waits_for_agent or self.queue or self.requests)
 
     @property
     def waits_for_person(self) -> bool:
-        """Whether its agent cannot go on before a person has answered, here or at the client that lends."""
+        """Whether its agent waits for the answer of a person, here or at the client that provides files."""
         return any(is_for_person(request.method) for request in self.requests.values())
 
     @property
     def questions(self) -> Sequence[OpenRequest]:
-        """What people are asked now. Questions that are not judged yet are not among them."""
+        """The open questions for people. Questions that are not judged yet are not among them."""
         if not self.requests:
             return ()
         return [request for request in self.requests.values() if request.is_question and request.is_judged]
@@ -379,8 +379,8 @@ class SessionState(Struct, frozen=True, kw_only=True):
 
     @property
     def withheld_from(self) -> int:
-        """The first question that is not judged yet: clients are told nothing from there on; 0 if there is
-        none.
+        """The first question that is not judged yet: clients get nothing from there on; 0 if there
+        is none.
         """
         if not self.requests:
             return 0
@@ -388,7 +388,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
 
     @property
     def listed_state(self) -> str:
-        """One word for listings."""
+        """The state in listings, in one word."""
         if self.questions:
             return "waiting"
         if not self.is_calm:
@@ -431,7 +431,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
         return self.turn or (self.queue[0] if self.start else None)
 
     def child(self, own: str) -> ChildSession:
-        """What is known of a child, by the agent's own id for it."""
+        """The known facts of a child, by the agent's own id for it."""
         return self.children.get(own) or ChildSession()
 
     def update(self, kind: bytes) -> dict[str, Raw]:
@@ -510,7 +510,7 @@ def _chunk_starts(session_id: str) -> tuple[bytes, ...]:
 
 
 def tool_call_updates(session_id: str, frames: Sequence[bytes]) -> Iterator[Raw]:
-    """What frames of an agent say about tool calls."""
+    """The updates about tool calls in frames of an agent."""
     if are_chunks(session_id, frames):
         return
     start = update_start(session_id)
@@ -690,7 +690,7 @@ def _apply_turn_ended(state: SessionState, note: StreamNote) -> SessionState:
 def latest_answers(
     answers: dict[str, PromptAnswer], *, keep_after: int | None = None
 ) -> dict[str, PromptAnswer]:
-    """Those that are kept at hand: the last ones, and all behind the entry `keep_after`."""
+    """The latest answers in memory, and all after the entry `keep_after`."""
     if len(answers) <= ANSWERS:
         return answers
     # By number: the end of a refused prompt is written in the place of that prompt.
@@ -817,7 +817,7 @@ def with_request(state: SessionState, request: OpenRequest) -> SessionState:
 def restore(
     state: SessionState, originals: Mapping[int, bytes], is_redacted: Callable[[bytes], bool]
 ) -> SessionState:
-    """Put what was said in the place of what redaction has left of it, where it is to be acted upon."""
+    """Put the original text in place of a redacted one, where the hub must act on it."""
     requests = {
         sequence: _restored_request(request, originals.get(sequence, b""), is_redacted)
         for sequence, request in state.requests.items()

@@ -22,7 +22,7 @@ from dragoman_hub.session.state import Direction, OpenSteer, SessionState
 MOST_STEERS = 32
 """Messages that may wait for the agent's answer in one session."""
 
-DOUBT = "Internal error: nobody knows whether the agent has the message: "
+DOUBT = "Internal error: the agent may or may not have the message: "
 
 
 class SteerWork(Protocol):
@@ -43,7 +43,7 @@ def accept_steer(work: SteerWork, event: ev.SteerReceived) -> None:
 
 
 def answer_steer(work: SteerWork, steer: OpenSteer, event: ev.AnswerReceived) -> None:
-    """What the agent has taken is told as the user's; what it has not, the client still has to send."""
+    """Show a message that the agent accepted as the user's; what it has not, the client still has to send."""
     is_turn_open = work.state.turn is not None
     work.append("to_client", event.frame)
     if event.error is not None:

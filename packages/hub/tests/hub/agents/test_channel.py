@@ -78,5 +78,5 @@ async def test_an_end_without_a_lease_is_a_hang_up() -> None:
         hearing.event.clear()
         await hearing.event.wait()
     assert hearing.heard == [(1, b"one\ntwo\n"), (3, b"three\n")]
-    assert hearing.ends == ["it hung up"]
+    assert hearing.ends == ["it closed the connection"]
     await line.aclose()

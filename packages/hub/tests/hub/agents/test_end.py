@@ -182,7 +182,10 @@ def test_values_that_an_agent_was_given_are_covered_in_its_errors() -> None:
 
 
 def test_an_end_without_a_status_says_what_is_known() -> None:
-    assert AgentEnd(agent="a", reason="it hung up").message == "agent a ended: it hung up"
+    assert (
+        AgentEnd(agent="a", reason="it closed the connection").message
+        == "agent a ended: it closed the connection"
+    )
     over = AgentEnd(agent="a", exit_status=-9, reason="x ended with signal SIGKILL; its lease had run out")
     assert over.message == "agent a ended with signal SIGKILL: its lease had run out"
     assert AgentEnd(agent="a", exit_status=200).message == "agent a ended with status 200"

@@ -216,7 +216,7 @@ async def test_a_hub_may_refuse_it(tmp_path: Path) -> None:
     settings = 'agent_installs = "never"\n'
     with running(tmp_path, archive_entry(tmp_path, "tiny"), settings=settings) as hub:
         client = await (await hub.client()).begin()
-        assert "lets no client add agents" in (await client.call(f"{HUB}agents/registry"))["refusal"]
+        assert "does not let clients add agents" in (await client.call(f"{HUB}agents/registry"))["refusal"]
         plan = (await plan_of(client, "tiny"))["plan"]
         for method, params in (
             ("install", {"agent": "tiny", "plan": plan}),
@@ -237,8 +237,8 @@ async def test_a_hub_may_refuse_it(tmp_path: Path) -> None:
         ("", "0.0.0.0", "can be reached from other machines"),
         ('hosts = ["hub.example"]', "127.0.0.1", "can be reached from other machines"),
         ('agent_installs = "always"\nhosts = ["hub.example"]', "0.0.0.0", ""),
-        ('agent_installs = "never"', "127.0.0.1", "lets no client add agents"),
-        ("known_agents = false", "127.0.0.1", "the agents of its configuration alone"),
+        ('agent_installs = "never"', "127.0.0.1", "does not let clients add agents"),
+        ("known_agents = false", "127.0.0.1", "only the agents of its configuration"),
         ('journal = "nats://127.0.0.1"', "127.0.0.1", "several hubs share this journal"),
     ],
 )
@@ -284,7 +284,7 @@ def test_what_needs_more_than_a_client_may_allow_has_its_reason(home: Path) -> N
     keep_list(home / "data" / "dragoman", home, [bare])
     (entry,) = [agent for agent in listed(())["agents"] if agent["name"] == "bare"]
     assert "plan" not in entry
-    assert "no hash for its archive" in entry["refusal"]
+    assert "no hash for the archive" in entry["refusal"]
     assert "bare" not in [agent["name"] for agent in listed({"bare"})["agents"]]
     json.dumps(listed(()))
 

@@ -169,7 +169,7 @@ async def test_an_answer_without_a_result_ends_the_call() -> None:
     process, line = a_life()
     for members in ({}, {"error": None}, {"result": None}):
         assert await answer_of(process, line, "session/close", members) == {}
-        with pytest.raises(CallFailed, match="session/new holds neither a usable result nor an error"):
+        with pytest.raises(CallFailed, match="session/new has neither a usable result nor an error"):
             await answer_of(process, line, "session/new", members)
 
 

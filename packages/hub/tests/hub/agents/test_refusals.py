@@ -22,7 +22,7 @@ def test_the_next_hub_knows_what_the_host_counts() -> None:
     refusals = Refusals(taken)
     assert refusals.has("a", 7)
     assert refusals.has("", 9)
-    assert not refusals.has("session", 3), "a stream's own numbers are no frames"
+    assert not refusals.has("session", 3), "a stream's own numbers are not frames"
 
 
 def test_what_is_acknowledged_is_forgotten() -> None:

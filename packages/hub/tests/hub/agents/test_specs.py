@@ -1,4 +1,4 @@
-"""Why an agent does not work, as the hub tells it to whoever administers it, and the wall around one."""
+"""Why an agent does not work, as the hub tells it to whoever administers it, and the sandbox around one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def test_an_examination_names_the_step_that_failed_and_covers_secrets(tmp_
 @pytest.mark.parametrize("dialect", ["v1", "auto"])
 async def test_an_agent_of_the_hub_is_behind_the_wall_of_its_settings(tmp_path: Path, dialect: str) -> None:
     if reason := can_hold("workspace"):
-        pytest.skip(f"no wall can be held here: {reason}")
+        pytest.skip(f"no sandbox can be held here: {reason}")
     folder = tmp_path / "project"
     folder.mkdir()
     shutil.copy(walled_agent.__file__, folder / "agent.py")
@@ -84,5 +84,5 @@ def test_a_hub_does_not_start_with_a_wall_that_it_cannot_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wall, "_why_not", lambda **_: "there is none")
-    with pytest.raises(LocalMistake, match="cannot be held here: there is none"):
+    with pytest.raises(LocalMistake, match="can't be used here: there is none"):
         specs_of({"held": AgentSettings(command=("agent",), sandbox="read-only")}, tmp_path)

@@ -94,8 +94,8 @@ def test_what_commands_serve_is_sent_at_once(host: str, tmp_path: Path) -> None:
 
 WITHOUT_LOOP = {
     "dragoman_local.sandbox.proxy": "a process of its own, of threads: it has no loop",
-    "dragoman_local.sandbox.launcher": "it opens the ports behind the wall for the proxy, before any loop",
-    "dragoman_app.cli.sandbox": "the text of a program that tries the wall from within, and ends",
+    "dragoman_local.sandbox.launcher": "it opens the ports in the sandbox for the proxy, before any loop",
+    "dragoman_app.cli.sandbox": "the text of a program that tries the sandbox from within, and ends",
 }
 """Other modules that make sockets by themselves, and why they may: asyncio is not in their processes."""
 

@@ -85,7 +85,7 @@ async def test_a_turn_is_put_back_as_it_was_shown_and_forth_again(project: Path,
         assert (await client.call(PREVIEW, {"sessionId": session, "turn": 1}))["turn"] == 1
         assert "no record" in await why(client, PREVIEW, {"sessionId": session, "turn": 3})
         assert "no record" in await why(client, PREVIEW, {"sessionId": session, "key": "third"})
-        assert "no number" in await why(client, PREVIEW, {"sessionId": session, "turn": "2"})
+        assert "not a number" in await why(client, PREVIEW, {"sessionId": session, "turn": "2"})
         assert there(project) == after
         done = await client.call(REWIND, {"sessionId": session, "key": "second", **shown})
         assert (names([{"path": path} for path in done["paths"]]), done["failures"]) == (

@@ -157,7 +157,7 @@ async def test_a_node_that_was_cut_off_itself_declares_nobody_dead_before_it_has
 
 async def test_two_folders_cannot_have_the_same_name_and_one_folder_gets_its_name_back() -> None:
     async with joined("a") as (shared, (a,)):
-        with pytest.raises(LocalMistake, match="give this one another name"):
+        with pytest.raises(LocalMistake, match="choose another name"):
             await One(shared, "a", home="elsewhere").members.join()
         again = One(shared, "a")
         assert await again.members.join() is True

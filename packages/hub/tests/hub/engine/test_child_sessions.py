@@ -389,7 +389,7 @@ async def test_a_hostile_agent_makes_a_bounded_number_of_children(
         assert len(home.state(home.session).children) == CHILDREN
         assert len(home.hub.sessions) == CHILDREN + 1
         assert len((await home.hub.journal.list(limit=200)).streams) == CHILDREN + 1
-        warned = [one for one in caplog.records if "more are not shown" in one.message]
+        warned = [one for one in caplog.records if "the others are not shown" in one.message]
         assert len(warned) == 1
 
 

@@ -112,7 +112,7 @@ class LastWord(MemoryJournal):
 
     async def describe(self, stream: str, **fields: Any) -> StreamInfo:
         if not self.may_tell.is_set():
-            raise JournalBusy("another process holds the journal")
+            raise JournalBusy("another process is using the journal")
         return await super().describe(stream, **fields)
 
 

@@ -157,7 +157,7 @@ async def test_what_is_refused_has_no_effect_and_is_tried_again(monkeypatch: pyt
     log = log_of(journal, session, log_round)
     with log_round:
         log.add([entry(b"1")])
-    journal.fail(JournalBusy("another process holds the journal"))
+    journal.fail(JournalBusy("another process is using the journal"))
     assert session.stored == []
     journal.is_asked.clear()
     async with asyncio.timeout(20):

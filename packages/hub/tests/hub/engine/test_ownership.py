@@ -46,7 +46,7 @@ class FailingJournal(MemoryJournal):
 
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
         if self.fails:
-            raise JournalBusy("another process holds the journal")
+            raise JournalBusy("another process is using the journal")
         return await super().append(stream, entries, after=after)
 
 

@@ -61,7 +61,7 @@ def test_our_own_pages_and_trusted_ones_come_in(origin: str) -> None:
         ({"host": "127.0.0.1:9999"}, 421),
         ({"host": "127.0.0.1:8000.evil.example"}, 421),
         ({"host": ""}, 421),
-        ({"host": "127.0.0.1:8000\udcff"}, 421),  # bytes that are no text
+        ({"host": "127.0.0.1:8000\udcff"}, 421),  # bytes that are not text
         ({"origin": "https://evil.example"}, 403),
         ({"origin": "null"}, 403),
         ({"origin": "http://127.0.0.1:8000\udcff"}, 403),
@@ -116,14 +116,14 @@ def test_whoever_keeps_bringing_wrong_tokens_is_told_to_wait_and_the_others_are_
     door = admission(clock)
     wrong = headers(authorization="Bearer nonsense")
     for _ in range(10):
-        assert door.admit(wrong, address="10.0.0.1") == AdmissionRefusal(401, "a token that is not known")
+        assert door.admit(wrong, address="10.0.0.1") == AdmissionRefusal(401, "an unknown token")
     slow = door.admit(wrong, address="10.0.0.1")
     assert isinstance(slow, AdmissionRefusal)
     assert (slow.status, slow.headers) == (429, [(b"retry-after", b"6")])
     late = door.admit(headers(authorization=""), ticket="nonsense", address="10.0.0.1")
     assert isinstance(late, AdmissionRefusal)
     assert late.status == 429
-    assert door.admit(wrong, address="10.0.0.2") == AdmissionRefusal(401, "a token that is not known")
+    assert door.admit(wrong, address="10.0.0.2") == AdmissionRefusal(401, "an unknown token")
     assert door.admit(headers(), address="10.0.0.1") == HOLDER
     clock.now += 6
     again = door.admit(wrong, address="10.0.0.1")
@@ -137,7 +137,7 @@ def test_whoever_brings_no_token_or_the_wrong_host_is_not_counted() -> None:
         door.admit(headers(authorization=""), address="10.0.0.1")
         door.admit(headers(host="evil.example", authorization="Bearer x"), address="10.0.0.1")
     assert door.admit(headers(authorization="Bearer x"), address="10.0.0.1") == AdmissionRefusal(
-        401, "a token that is not known"
+        401, "an unknown token"
     )
 
 

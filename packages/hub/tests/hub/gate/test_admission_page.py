@@ -1,12 +1,14 @@
-"""The page on security names what shows each answer; all of that exists."""
+"""Every answer on the page about security is shown by tests that exist; `tests/threats.toml` names them."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[5]
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
+SHOWN: dict[str, list[str]] = tomllib.loads((ROOT / "tests" / "threats.toml").read_text("utf-8"))
 PLACES = (
     "packages/app/tests/cli",
     "tests/hostile",
@@ -43,14 +45,12 @@ def test_every_threat_has_an_answer_and_something_that_shows_it() -> None:
         re.findall(r"^\| ([A-Z]{3}-X?\d+) \|", (ROOT / "tests/faults/FAULTS.md").read_text("utf-8"), re.M)
     )
     assert len(rows()) > 20
-    for threat, answer, shown in rows():
-        assert threat
+    assert [threat for threat, _ in rows()] == list(SHOWN)
+    for threat, answer in rows():
         assert answer
-        named = shown.split(", ")
-        tests = {name.strip("`") for name in named if name.startswith("`")}
-        assert tests <= known, f"{threat}: there are no tests {tests - known}"
-        ids = {name for name in named if not name.startswith("`")}
-        assert ids <= faults, f"{threat}: there are no faults {ids - faults}"
+        named = set(SHOWN[threat])
+        assert named, f"nothing shows the answer to {threat}"
+        assert named <= known | faults, f"{threat}: there are no tests {named - known - faults}"
 
 
 def test_the_bounds_that_the_page_tells_are_those_of_the_code() -> None:

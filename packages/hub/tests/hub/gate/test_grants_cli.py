@@ -72,7 +72,7 @@ def test_what_cannot_be_done_is_said(tokens: Tokens, tmp_path: Path) -> None:
     assert tokens("revoke", "a") == (
         1,
         "",
-        "dragoman hub token revoke: there is no token 'a'; there are none at all\n",
+        "dragoman hub token revoke: unknown token 'a'. Known tokens: none\n",
     )
     (tmp_path / "bad.toml").write_text("listn = 1")
     status, _, err = tokens("list", "--config", str(tmp_path / "bad.toml"))

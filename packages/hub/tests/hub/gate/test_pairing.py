@@ -73,7 +73,7 @@ async def test_of_two_devices_that_bring_one_code_exactly_one_gets_a_token(stage
     assert sum(isinstance(verdict, DeviceToken) for verdict in verdicts) == 1
     refusals = [verdict for verdict in verdicts if isinstance(verdict, AdmissionRefusal)]
     assert {refusal.status for refusal in refusals} == {410}
-    assert all("used already" in refusal.reason for refusal in refusals)
+    assert all("already used" in refusal.reason for refusal in refusals)
     assert len(stage.store.read()) == 2
 
 
@@ -85,7 +85,10 @@ async def test_a_pairing_expires_by_the_clock_of_the_hub(stage: PairingStage) ->
     stage.clock.now += 0.1
     refusal = await stage.exchange(code)
     assert isinstance(refusal, AdmissionRefusal)
-    assert (refusal.status, refusal.reason) == (410, "This pairing code is too old.")
+    assert (refusal.status, refusal.reason) == (
+        410,
+        "This pairing code has expired. Create a new one: dragoman hub pair",
+    )
     assert len(stage.store.read()) == 1
 
 

@@ -157,7 +157,7 @@ async def test_what_is_too_large_is_said_to_be_unjudged() -> None:
         client, _ = await asked_for(stage, kind="edit", content=[large])
         told = await judged(client)
         assert "risks" not in told
-        assert told["risksNote"] == "Nothing was judged: it is too large."
+        assert told["risksNote"] == "Not checked for risks: it is too large."
 
 
 async def test_rules_that_fail_cost_the_judgement_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ async def test_rules_that_fail_cost_the_judgement_and_nothing_else(monkeypatch: 
     monkeypatch.setattr(risks_module, "at_once", broken)
     async with staged({"asking": asking}) as stage:
         client, request = await asked_for(stage, kind="execute", rawInput=RISKY)
-        assert ours(request)["risksNote"] == "Nothing was judged: the rules failed."
+        assert ours(request)["risksNote"] == "Not checked for risks: the rules failed."
         assert "risks" not in ours(request)
         client.allow(request)
         await client.until(lambda one: one.get("result", {}).get("stopReason") == "end_turn")

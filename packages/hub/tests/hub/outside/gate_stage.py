@@ -96,7 +96,7 @@ class Act(NamedTuple):
     follows: bool = False
     """Whether it is nothing for the hub unless its client follows the session."""
     hides: bool = False
-    """Whether what lies in a foreign place is left out of the answer, which is no error."""
+    """Whether what lies in a foreign place is left out of the answer, which is not an error."""
 
 
 class Scene(NamedTuple):

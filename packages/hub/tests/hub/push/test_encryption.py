@@ -98,5 +98,5 @@ def test_the_key_is_made_once_for_its_owners_eyes(tmp_path: Path) -> None:
         VapidKey.open(path)
     path.chmod(0o600)
     path.write_text("no key")
-    with pytest.raises(LocalMistake, match="holds no key"):
+    with pytest.raises(LocalMistake, match="the file has no key"):
         VapidKey.open(path)

@@ -217,7 +217,7 @@ def test_subscriptions_are_bounded_and_kept_for_their_owners_eyes(tmp_path: Path
     assert store.find("https://push.example/0") is None  # the oldest of that token
     for number in range(100, 100 + MOST - OF_ONE_TOKEN):
         store.add(subscription(number, f"token-{number}"))
-    with pytest.raises(LocalMistake, match="64 devices already"):
+    with pytest.raises(LocalMistake, match="already sends to 64 devices"):
         store.add(subscription(1000, "late"))
     assert path.stat().st_mode & 0o777 == 0o600
     assert len(SubscriptionStore(path)) == MOST

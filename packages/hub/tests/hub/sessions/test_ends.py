@@ -174,7 +174,7 @@ async def test_a_prompt_that_is_not_stored_is_refused_and_never_run() -> None:
     async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
         client = await stage.client().begin()
         session = await client.new()
-        journal.error = JournalBusy("another process holds the journal")
+        journal.error = JournalBusy("another process is using the journal")
         refused = client.prompt(session, "say 1", key="k1")
         assert "could not be stored" in (await client.answer(refused))["error"]["message"]
         journal.error = None
@@ -194,7 +194,7 @@ async def test_a_prompt_that_was_stored_waits_for_a_journal_that_fails() -> None
         await gate.waiting.wait()
         queued = client.prompt(session, "say 1", key="k1")
         await until_queued(stage.hub.sessions[session])
-        journal.error = JournalBusy("another process holds the journal")
+        journal.error = JournalBusy("another process is using the journal")
         gate.open.set()
         await pass_turns(50)
         journal.error = None
@@ -232,7 +232,7 @@ async def test_a_prompt_that_was_taken_and_then_changed_is_not_refused_with_its_
         await gate.waiting.wait()
         queued = client.prompt(session, "say 1", key="k1")
         await until_queued(stage.hub.sessions[session])
-        journal.error = JournalBusy("another process holds the journal")
+        journal.error = JournalBusy("another process is using the journal")
         prompt = [{"type": "text", "text": "say 3"}]
         await client.call("_dragoman/hub/queue/edit", {"sessionId": session, "key": "k1", "prompt": prompt})
         await asyncio.sleep(0.05)
@@ -292,7 +292,7 @@ class RefusingJournal(MemoryJournal):
 
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
         if self.is_locked:
-            raise JournalBusy("another process holds the journal")
+            raise JournalBusy("another process is using the journal")
         return await super().append(stream, entries, after=after)
 
 

@@ -97,7 +97,7 @@ async def test_the_brief_comes_with_the_first_prompt_alone_and_both_streams_say_
         assert "error" in await client.answer(client.prompt(session, "more"))
         answer = await client.call(HANDOVER, {"sessionId": session, "agent": "two"})
         new = answer["sessionId"]
-        assert gate.prompts == [], "it is no turn of its own"
+        assert gate.prompts == [], "it is not a turn of its own"
         assert answer["lost"][-1].startswith("the mode, the model")
         await client.answer(client.prompt(new, "say 1"))
         await client.answer(client.prompt(new, "say 2"))

@@ -86,7 +86,7 @@ class SimulatedDisk:
         if not self.is_cut and chance.random() >= weather.uncertain:
             await asyncio.sleep(self._latency())
             self._fault("busy", f"{stream[-9:]} after {after}")
-            raise JournalBusy("another process holds the journal")
+            raise JournalBusy("another process is using the journal")
         fate = "lost" if self.is_cut else chance.choice(("lost", "stored", "late"))
         if fate == "stored":
             work = self._carried_out(stream, entries, after)

@@ -23,7 +23,7 @@ export function worstRisk(asked: Asked): string {
 
 export function fillRisks(list: HTMLElement, asked: Asked, viewpoint: Viewpoint): void {
   const lines: HTMLElement[] = [];
-  if (asked.rule || asked.act?.why) lines.push(el("li", "asked-by", "Asked because: ", shown(String(asked.rule || asked.act?.why), "exact line")));
+  if (asked.rule || asked.act?.why) lines.push(el("li", "asked-by", "Why you are asked: ", shown(String(asked.rule || asked.act?.why), "exact line")));
   for (const risk of Array.isArray(asked.risks) ? asked.risks : []) lines.push(line(risk, viewpoint));
   if (asked.risksNote) lines.push(el("li", "unjudged", shown(String(asked.risksNote), "exact line")));
   list.replaceChildren(...lines);

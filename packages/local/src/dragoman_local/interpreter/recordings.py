@@ -27,7 +27,9 @@ _BY: dict[object, Position] = {
 
 
 def read_recording(lines: Iterable[bytes]) -> Iterator[Said]:
-    """The form is told by the first line. Raises `BadTranscript` for a transcript that cannot be read."""
+    """Read a recording; its first line shows the format. Raises `BadTranscript` for a transcript that cannot
+    be read.
+    """
     rest = (line for line in lines if line.strip())
     first = next(rest, None)
     if first is None:

@@ -81,7 +81,9 @@ def _alone(path: Path) -> Iterator[None]:
     try:
         recover(path, lock, within=BUSY_SECONDS)
         if not lock.try_exclusive():
-            raise JournalBusy(f"{path} is open in another process: stop the hub, and whoever else uses it")
+            raise JournalBusy(
+                f"{path} is open in another process: stop the hub and every other program that uses it"
+            )
         yield
     finally:
         lock.release()

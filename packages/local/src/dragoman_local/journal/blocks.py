@@ -1,4 +1,4 @@
-"""Database rows that hold many frames: entries of the same append, direction and time share a row.
+"""Database rows with many frames: entries of the same append, direction and time share a row.
 
 A row costs SQLite many times what its bytes do, and an agent that streams brings hundreds of frames at once.
 Such a row stands under the sequence of its last entry, so that the first row behind an entry is the one that
@@ -130,8 +130,8 @@ def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> FrameRun | None:
 
 
 def entries_in(number: int, sequence: int, row: tuple[Any, ...]) -> int:
-    """How many entries a row of any kind holds, if it is as it was written and begins with `sequence`; else
-    none.
+    """The number of entries in a row of any kind, if it is unchanged and begins with `sequence`;
+    else none.
     """
     last, direction, time, payload, checksum = row
     if not (type(last) is int and type(direction) is int and type(time) is float and type(payload) is bytes):

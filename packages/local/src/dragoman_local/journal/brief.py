@@ -131,7 +131,7 @@ class BriefFold:
             self.add(entry)
 
     def begin(self, agent: str) -> None:
-        """What follows is the stream of a session of this agent; it goes on from the one before."""
+        """Begin with the stream of a session of this agent; it goes on from the one before."""
         self._end_stream()
         for text in self._waiting.values():
             self._has_words = True
@@ -207,13 +207,13 @@ class BriefFold:
         self._add({"user": text}, most=self._budget // 3, is_user=True)
 
     def _on_retold_prompt(self, text: str) -> None:
-        """An agent says what the user has said: it may be right, but these are the agent's words."""
+        """Count an agent's repetition of the user's words as the agent's words."""
         self._has_words = True
         if text != self._last_prompt:
             self._add({"user, as the agent told it": text}, most=self._budget // 6)
 
     def _take_brief(self, text: str) -> str:
-        """A prompt in a recording may begin with a brief of ours: its records count, each as what it was.
+        """Read a brief of Dragoman at the beginning of a recorded prompt: its records count, each as before.
         Returns the user's own words.
         """
         head, begin, rest = text.partition(f"\n{BEGIN}\n")
@@ -241,7 +241,7 @@ class BriefFold:
         self._add(record)
 
     def _on_note(self, text: str) -> None:
-        """What a hub says of prompts: one that its agent could not take is in a note alone."""
+        """Read a note of the hub about prompts: a prompt that the agent could not take is only there."""
         if not text.startswith('{"hub":'):
             return
         note = _decode(text.encode())
@@ -266,7 +266,7 @@ class BriefFold:
             self._add({"turn failed": text_or_empty(dict_or_empty(error).get("message"))})
 
     def _look_at(self, frame: bytes) -> str:
-        """What moments do not tell: files, and what cannot be carried. Returns the method."""
+        """Collect files and losses, which moments do not show. Returns the method."""
         if b'"session/' not in frame and b'"fs/write_text_file"' not in frame:
             return ""
         message = _decode(frame)
@@ -334,7 +334,7 @@ class BriefFold:
         return _fit(record, self._budget // 12)[0]
 
     def _describe_state(self) -> list[bytes]:
-        """How the work stands, at most a third of a brief."""
+        """The state of the work, at most a third of a brief."""
         facts: list[dict[str, object]] = [
             {"user": text, "delivered": False, "waits": True} for text in self._waiting.values()
         ]

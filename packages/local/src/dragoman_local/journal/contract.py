@@ -130,7 +130,7 @@ class Journal(Protocol):
         """
 
     async def info(self, stream: str) -> StreamInfo | None:
-        """What is known about a stream; None if there is no such stream."""
+        """The known facts about a stream; None if there is no such stream."""
 
     async def describe(
         self,
@@ -177,7 +177,7 @@ class Journal(Protocol):
         """
 
     async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
-        """Erase the originals of these entries: nobody has to act upon the entries any more."""
+        """Erase the originals of these entries, which need no further action."""
 
     async def drop_originals_before(self, time: float) -> int:
         """Erase the originals of all entries with an earlier time, in all streams; returns how many."""

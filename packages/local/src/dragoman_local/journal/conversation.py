@@ -236,7 +236,7 @@ class MomentFold:
 
 
 def _content(block: object) -> str:
-    """A content block, as text or as a mention of what it holds."""
+    """A content block, as text or as a mention of its content."""
     match block:
         case {"type": "text", "text": str(text)}:
             return text
@@ -251,7 +251,7 @@ def _content(block: object) -> str:
 
 
 def _tool_content(part: object) -> str:
-    """What a person can read of a part of a tool's content: text, or a file as it is after a change."""
+    """The readable part of a tool's content: text, or a file as it is after a change."""
     match part:
         case {"type": "content", "content": content}:
             return _content(content)

@@ -143,14 +143,13 @@ OnAppended: TypeAlias = Callable[[int, BaseException | None], None]
 
 
 class QueueAppend(Protocol):
-    """What a journal may offer as `try_queue_append`, for many who append at once: a task and a future for
-    each of them would cost as much as the append.
+    """An optional `try_queue_append` of a journal, for many callers: a task and a future for each would cost
+    as much as the append.
     """
 
     def __call__(self, stream: str, batch: EntryBatch, *, after: int, on_done: OnAppended) -> bool:
-        """`append`, of which `on_done` hears in the event loop: later, or, if nothing has to be waited for,
-        before this returns. False if it cannot be done so now: nothing has happened then, and `append` does
-        it.
+        """`append`; it calls `on_done` in the event loop, later or, if it need not wait, before it returns.
+        False if it cannot be done so now: nothing has happened then, and `append` does it.
         """
 
 

@@ -35,8 +35,8 @@ class SessionNames(Struct, frozen=True):
 
 
 EraseSessions: TypeAlias = Callable[[Sequence[SessionNames]], Awaitable[object]]
-"""Erases what a store keeps of these sessions. One that it does not know, or has erased before, is no error:
-after a kill the same sessions come again.
+"""Erases what a store keeps of these sessions. One that it does not know, or has erased before, is not an
+error: after a kill the same sessions come again.
 """
 
 

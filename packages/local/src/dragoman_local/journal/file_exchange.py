@@ -53,13 +53,13 @@ def exchange(path: Path, draft: Path, kept: Path) -> None:
 
 
 def successor_of(path: Path) -> Path | None:
-    """The file that is to take the place of a journal, if somebody was killed before it did."""
+    """The file that will replace a journal, if a process was killed before it did."""
     return next(_beside(path, _ready(path)), None)
 
 
 def recover(path: Path, lock: FolderLock, *, within: float) -> None:
-    """Finish an exchange that was broken off, and remove drafts that nobody finishes. The lock is shared when
-    this is called, and afterwards.
+    """Finish an interrupted exchange, and remove abandoned drafts. The lock is shared when this is called,
+    and afterwards.
     """
     until = time.monotonic() + within
     while successor_of(path) is not None:

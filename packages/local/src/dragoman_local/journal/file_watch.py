@@ -27,7 +27,7 @@ class FileWatch:
     """Whether the file at a path, and its log, are those that a connection has open."""
 
     def __init__(self, path: Path, *, interval: float) -> None:
-        """`interval`: the seconds for which a look holds."""
+        """`interval`: the seconds between two looks at the file."""
         self._paths = (path, Path(f"{path}-wal"))
         self._identities: list[Identity] = [None, None]
         self._interval = interval
@@ -54,7 +54,7 @@ class FileWatch:
             raise self._error
 
     def _save(self, connection: sqlite3.Connection) -> str:
-        """Save what the open file holds; returns what happened and what to do."""
+        """Save the content of the open file; returns what happened and what to do."""
         path = self._paths[0]
         identity = _identity(path)
         try:
@@ -75,8 +75,8 @@ class FileWatch:
         except (OSError, sqlite3.Error) as error:
             return f"{path} was deleted or replaced while it was open, and cannot be saved: {error}"
         return (
-            f"{path} was replaced while it was open. What it held is in {rescued}. Stop whoever uses it; "
-            f"`dragoman journal restore --force --journal {path} {rescued}` puts it back"
+            f"{path} was replaced while it was open. Its content is in {rescued}. Stop every program that "
+            f"uses it; `dragoman journal restore --force --journal {path} {rescued}` puts it back"
         )
 
 

@@ -69,7 +69,7 @@ def shape_of_both(frame: bytes, neighbour: bytes) -> FrameShape:
 
 
 def _are_strings(texts: Sequence[bytes]) -> bool:
-    """Whether each is what may stand between the quotes of a string, though perhaps no UTF-8."""
+    """Whether each can be the content of a JSON string, though perhaps not UTF-8."""
     text = b"".join(texts)
     has_no_end = b'"' not in text and b"\\" not in text  # all of it can be read as one string
     try:

@@ -82,7 +82,7 @@ class HistoryRecorder:
         self._task: asyncio.Task[None] | None = None
 
     def tap(self, stream: str) -> Callable[[Direction, bytes], None]:
-        """What `connect(..., tap=...)` takes, for one conversation."""
+        """The value for `connect(..., tap=...)`, for one conversation."""
 
         def record(direction: Direction, block: bytes) -> None:
             self.record(stream, direction, block)
@@ -97,7 +97,7 @@ class HistoryRecorder:
                 self._take(stream, Entry(direction, frame, now))
 
     def note(self, stream: str, **fields: object) -> None:
-        """Take something that was not said on the wire, such as a line of standard error, as an object."""
+        """Record an object that was not on the wire, such as a line of standard error."""
         self._take(stream, Entry("note", msgspec.json.encode(fields), self._clock()))
 
     async def flush(self) -> None:

@@ -1,5 +1,5 @@
-"""Background work of a journal while nobody appends: it updates the word index, so that searches are fast,
-and rewrites the file after deletions, so that no deleted data is left.
+"""Background work of a journal that is not being written: it updates the word index, so that searches are
+fast, and rewrites the file after deletions, so that no deleted data is left.
 
 It works in small steps with pauses between them, because a step holds the one thread that writes, and stops
 when somebody appends. Where somebody always does, the index follows all the same, but for what a search makes
@@ -53,7 +53,7 @@ class WordJournal(Protocol):
 async def index_while_idle(
     journal: WordJournal, *, quiet: float = QUIET_SECONDS, pause: float = PAUSE_SECONDS
 ) -> None:
-    """Index words whenever nobody appends, until the task is cancelled or the journal is closed."""
+    """Index words between appends, until the task is cancelled or the journal is closed."""
     before = indexed_appends = -1
     restless = 0
     while True:

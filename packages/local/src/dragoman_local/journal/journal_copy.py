@@ -78,7 +78,7 @@ async def copy_journal(source: Journal, target: Journal, clock: CopyClock) -> As
     target_infos = {info.stream: info async for info in all_streams(target)}
     extra_streams = target_infos.keys() - {info.stream for info in source_infos}
     if extra_streams:
-        raise OtherContent(f"the target holds {len(extra_streams)} streams that the source does not have")
+        raise OtherContent(f"the target has {len(extra_streams)} streams that the source does not have")
     for info in reversed(source_infos):
         now = await source.info(info.stream)
         if now is not None:
@@ -137,7 +137,7 @@ async def _copy_stream(
         )
     source_digest = digest.finish(_with_last(info, info.last))
     if await digest_of(target, info.stream, last=info.last) != source_digest:
-        raise JournalDamaged("the copy is not what the source holds", stream=info.stream)
+        raise JournalDamaged("the copy differs from the source", stream=info.stream)
     return CopiedStream(stream=info.stream, entries=info.last, written=written_count, digest=source_digest)
 
 

@@ -58,7 +58,7 @@ def insert(
 def find(
     connection: sqlite3.Connection, stream: str, key: str, *, seal: Seal | None
 ) -> tuple[KeyEntries | None, bool]:
-    """Look up a key in a stream's index, and tell whether the index has to be built first."""
+    """Look up a key in a stream's index, and report whether the index must be built first."""
     key_hash = _hash(key, seal)
     row = connection.execute(FIND, (key_hash, stream)).fetchone()
     if row is None:

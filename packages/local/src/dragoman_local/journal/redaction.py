@@ -89,7 +89,7 @@ def is_plain_shape(shape: FrameShape) -> bool:
 
 
 def is_redacted(frame: bytes) -> bool:
-    """Whether it holds the mark of something that was taken out, or of somebody who wrote that mark."""
+    """Whether the text has the mark of a removed secret, or the same mark as written by its author."""
     return _MARK in frame
 
 

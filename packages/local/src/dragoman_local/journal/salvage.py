@@ -76,7 +76,9 @@ def repair(path: Path) -> Salvage:
     try:
         recover(path, lock, within=sqlite_file.BUSY_SECONDS)
         if not lock.try_exclusive():
-            raise JournalBusy(f"{path} is open in another process: stop the hub, and whoever else uses it")
+            raise JournalBusy(
+                f"{path} is open in another process: stop the hub and every other program that uses it"
+            )
         return set_aside(path, lock)
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise sqlite_file.explain(error, path) from None
@@ -223,7 +225,7 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, row: StreamRow
 
 
 def _save_rest(target: sqlite3.Connection, row: StreamRow, last: int, fields: tuple[object, ...]) -> int:
-    """What is good at the beginning of the first row that is damaged; returns the last entry of it."""
+    """Save the good beginning of the first damaged row; returns the last entry of it."""
     good = run_of(row.number, last + 1, fields)
     if good is None:
         return last

@@ -1,4 +1,4 @@
-"""Encrypts stored data, so that nobody can read or forge it without the key.
+"""Encrypts stored data, so that it can't be read or forged without the key.
 
 A frame is sealed with AES-256-GCM under a random nonce; its stream, place, direction and time are bound to
 it, so that an entry which was changed, moved or put into another stream does not open. What is known about a
@@ -102,7 +102,7 @@ class Seal:
         return replace(info, cwd=self.folder(info.cwd), title=text)
 
     def open_info(self, info: StreamInfo) -> OpenedStream | None:
-        """What was sealed about this stream; None if that is not what is stored beside it."""
+        """Decrypt the description of a stream; None if that is not what is stored beside it."""
         cipher = self._cipher(info.stream, info.created)
         try:
             ciphertext = base64.b64decode(info.title.removeprefix(TITLE))

@@ -62,7 +62,7 @@ async def scan(
             if len(hits) >= limit:
                 return hits
             if remaining <= 0:
-                log.warning("a search ended after %d entries; what is older was not looked at", most)
+                log.warning("a search ended after %d entries; older entries were not searched", most)
                 return hits
         if cursor is None:
             return hits

@@ -76,6 +76,6 @@ def _from_keyring(service: str, name: str) -> str:
         raise LocalMistake(f"the keyring does not answer: {type(error).__name__}") from None
     if password is None:
         raise LocalMistake(
-            f"the keyring has no key {service}/{name}: `keyring set {service} {name}` puts one there"
+            f"the keyring has no key {service}/{name}: create one with `keyring set {service} {name}`"
         )
     return str(password)

@@ -316,7 +316,7 @@ class SqliteJournal:
         return await self._read.ask(lambda base: originals.read(base, streams.clean(stream), seal=self._seal))
 
     async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
-        """Looks first: mostly there are none, and a look costs no commit."""
+        """Drop originals after a look, which costs no commit: mostly there are none."""
         name, wanted_sequences = streams.clean(stream), list(sequences)
         if await self._read.ask_here(partial(originals.has_any, stream=name, sequences=wanted_sequences)):
             await self._write.do(lambda base: originals.drop(base, name, wanted_sequences))

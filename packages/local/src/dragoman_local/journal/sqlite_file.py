@@ -56,7 +56,7 @@ class FolderLock:
             share(self._descriptor)
 
     def forget(self) -> None:
-        """Delete the lock file: the file beside it is no journal."""
+        """Delete the lock file: the file beside it is not a journal."""
         self.path.unlink(missing_ok=True)
 
     def release(self) -> None:
@@ -87,7 +87,7 @@ def close_to_others(path: Path) -> None:
 def connect_writer(
     path: Path, durability: Durability, busy_seconds: float, *, pause: Callable[[float], object] = time.sleep
 ) -> sqlite3.Connection:
-    """Connect to a journal of our version; other files are left unchanged."""
+    """Connect to a journal of this version; other files are left unchanged."""
     connection = connect(path, busy_seconds)
     try:
         version(connection)
@@ -142,7 +142,7 @@ Refusal: TypeAlias = sqlite3.Error | OSError | UnicodeDecodeError
 
 
 def is_damage(error: Refusal) -> bool:
-    """Whether a file of ours that cannot be opened for this reason is damaged."""
+    """Whether this reason means that a journal file is damaged."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
         return isinstance(error, UnicodeDecodeError)
@@ -159,7 +159,7 @@ def explain(error: Refusal, path: Path) -> JournalError:
     if base == sqlite3.SQLITE_FULL:
         return JournalFull(f"{path}: no room is left for the journal")
     if base in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return JournalBusy(f"{path}: another process holds the journal")
+        return JournalBusy(f"{path}: another process is using the journal")
     if base == sqlite3.SQLITE_NOTADB:
         return NotAJournal(f"{path} is not a journal, or its beginning is damaged")
     if base == sqlite3.SQLITE_CORRUPT or isinstance(error, UnicodeDecodeError):

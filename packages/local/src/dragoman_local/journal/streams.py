@@ -79,7 +79,7 @@ PAGE = (
 
 
 def clean(text: str) -> str:
-    """Text that can be stored: a path may hold bytes that are not characters."""
+    """Text that can be stored: a path may have bytes that are not characters."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
@@ -392,7 +392,7 @@ def scrub(connection: sqlite3.Connection) -> None:
 
 
 def empty_log(connection: sqlite3.Connection) -> None:
-    """What was erased from the tables still stands in pages of the log.
+    """Empty the log, whose pages still have erased text.
 
     Somebody who reads at this moment keeps the log; it is emptied when the last one closes.
     """

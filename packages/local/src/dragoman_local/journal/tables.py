@@ -139,9 +139,7 @@ def version(connection: sqlite3.Connection) -> int:
 
 
 def _marks(connection: sqlite3.Connection) -> list[int]:
-    """What a file says of itself, as of one moment: another process may just be making it, and what was read
-    half before that and half after it would be a file of nobody's.
-    """
+    """Read a file's identity in one transaction, because another process may be creating the file."""
     alone = not connection.in_transaction
     if alone:
         connection.execute("begin")
@@ -175,13 +173,13 @@ def read_stream(row: tuple[object, ...], *, stream: str | None = None, seal: Sea
     number, *fields, checksum = row
     name = stream if stream is not None else str(fields[0])
     if _row_sum(number, fields) != checksum:
-        raise JournalDamaged("what is known about it was changed on disk", stream=name)
+        raise JournalDamaged("its description was changed on disk", stream=name)
     info = convert(dict(zip(FIELDS, fields, strict=True)), StreamInfo)
     if seal is None:
         return StreamRow(int(str(number)), info)
     plain_stream = seal.open_info(info)
     if plain_stream is None:
-        raise JournalDamaged("what is known about it was changed, or sealed by somebody else", stream=name)
+        raise JournalDamaged("its description was changed, or sealed with another key", stream=name)
     return StreamRow(int(str(number)), plain_stream.info, plain_stream.lost_entries)
 
 
@@ -250,7 +248,7 @@ def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:
 
 
 def _values(number: int, info: StreamInfo) -> list[Any]:
-    """What is stored of it; the last is the checksum."""
+    """The stored values of a stream; the last is the checksum."""
     fields = _fields_of(info)
     return [*fields, _row_sum(number, fields)]
 

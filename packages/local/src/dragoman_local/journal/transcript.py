@@ -2,7 +2,7 @@
 
 The first line is a header, `{"transcript": 1, "stream": …, "title": …}`; 1 is the version of the format. Then
 comes a line for each entry: `ts` in seconds since 1970, `dir` (`to_agent`, `to_client` or `note`), and the
-frame as `msg` if it is JSON, byte for byte, as `raw` if it is other text, or as `base64` if it is no text.
+frame as `msg` if it is JSON, byte for byte, as `raw` if it is other text, or as `base64` if it is not text.
 An entry of a child session, which a hub keeps as a stream of its own, names that as `stream`; notes of such
 streams tell how a hub stands with them, and are not read as notes of the transcript's own stream.
 Others write `c2a`, `a2c`, `err` and `meta` without a header; that is read too. A line that cannot be read is
@@ -115,8 +115,8 @@ async def export(journal: Journal, stream: str) -> AsyncIterator[bytes]:
 
 
 async def load(journal: Journal, stream: str, file: Iterable[bytes]) -> int:
-    """Append a transcript to a stream, described by its header or by what its frames tell; returns the
-    sequence of its last entry. Until all of it is there, the stream's state is `importing`.
+    """Append a transcript to a stream, described by its header or its frames; returns the sequence of its
+    last entry. Until all of it is there, the stream's state is `importing`.
     """
     lines = iter(file)
     first = next(lines, b"")
@@ -163,7 +163,9 @@ def _are_json(frames: list[bytes]) -> bool:
 
 
 def read_transcript(lines: Iterable[bytes]) -> Iterator[Entry]:
-    """The entries of a transcript, ours or another's; a file that was opened as binary will do."""
+    """The entries of a transcript, of Dragoman or another program; a file that was opened as binary
+    will do.
+    """
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
@@ -184,7 +186,7 @@ def read_header(first: bytes) -> StreamInfo | None:
         if isinstance(fields, dict) and "transcript" in fields:
             return convert({"stream": "", **fields}, StreamInfo)
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
-        pass  # then it is no header of ours
+        pass  # then it is not a header of ours
     return None
 
 
@@ -201,7 +203,7 @@ def _read(text: bytes, number: int) -> Entry | None:
         )
     direction = DIRECTIONS.get(str(_value(fields, "dir", number)))
     if direction is None:
-        raise BadTranscript(number, "`dir` is none of those that are known")
+        raise BadTranscript(number, "unknown `dir`")
     if direction == "note" and "stream" in fields and "msg" in fields:
         return None
     moment = _value(fields, "ts", number)

@@ -146,8 +146,8 @@ class WriterThread:
         size: int,
         rows: int,
     ) -> bool:
-        """`do` for whoever is called when it is committed, which is before this returns where no commit waits
-        for the disk. False if one has to wait before that: then nothing is done.
+        """`do` for a caller that gets a callback at the commit, before this returns if no commit waits for
+        the disk. False if one has to wait before that: then nothing is done.
         """
         if self._closing or self._queued_bytes > QUEUED_BYTES:
             return False
@@ -291,7 +291,7 @@ class WriterThread:
             self._room.set()
 
     def _tell_some(self) -> None:
-        """Tell whoever waits for a commit, a few at a time: what follows may take long, and others wait."""
+        """Inform callers about a commit, a few at a time, so that others need not wait long."""
         rows = 0
         while self._done_jobs and rows < TOLD_ROWS:
             job = self._done_jobs.popleft()
@@ -302,7 +302,7 @@ class WriterThread:
             self._loop.call_soon(self._tell_some)
 
     def _end(self) -> None:
-        """When all are told."""
+        """End when all callers are informed."""
         if self._done_jobs:
             self._loop.call_soon(self._end)
         else:

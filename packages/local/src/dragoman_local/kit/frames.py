@@ -1,4 +1,4 @@
-"""The frames that store a session, and how to tell their kinds apart.
+"""The frames that store a session, and how to recognise their kinds.
 
 Updates are stored as they were sent, so that a load sends them again without reading them. A prompt and its
 answer are stored as a request and its result, under the number of the turn; what the kit remembers besides

@@ -157,7 +157,7 @@ class Kit(Generic[C]):
     @overload
     def prompt(self, handler: Callable[..., object]) -> Callable[..., Any]: ...
     def prompt(self, handler: Callable[..., object]) -> Callable[..., Any]:
-        """The function that answers prompts that are no commands."""
+        """The function that answers prompts that are not commands."""
         usual = Handler(handler)
 
         async def run(turn: KitTurn[C], client: ClientHandle) -> v1.PromptResponse:
@@ -240,7 +240,7 @@ class Kit(Generic[C]):
             session.mcp = Mounts(session)
 
     def greeting(self) -> v1.SessionUpdate | None:
-        """What a client is told of every session that it opens: its commands."""
+        """The message that a client gets about each session that it opens: its commands."""
         commands = self.commands.as_updates()
         return v1.AvailableCommandsUpdate(available_commands=commands) if commands else None
 

@@ -106,7 +106,7 @@ class KitJournal:
 
     def _check_ours(self) -> None:
         if self.is_moved:
-            raise invalid_request("the session was opened elsewhere since; load it again to go on here")
+            raise invalid_request("the session was opened elsewhere since; load it again to continue here")
 
     def _check_stored(self) -> None:
         if self._error is not None:
@@ -158,11 +158,11 @@ class KitJournal:
 
 
 def _send_nowhere(block: bytes) -> None:
-    """For a log that nobody speaks into."""
+    """Send nothing: for a log without a client."""
 
 
 def _kind(error: JournalError) -> str:
-    """What went wrong, without the names of files."""
-    return {"JournalFull": "no room is left", "JournalBusy": "another process holds the journal"}.get(
+    """The kind of failure, without names of files."""
+    return {"JournalFull": "no room is left", "JournalBusy": "another process is using the journal"}.get(
         type(error).__name__, "the journal refuses it"
     )

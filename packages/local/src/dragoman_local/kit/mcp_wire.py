@@ -107,4 +107,4 @@ async def _write(outward: Any, transport: ChildTransport) -> None:
 
 
 def _ignore(_: bytes) -> None:
-    """What a server complains about may hold what it was given, and is not ours to show."""
+    """Drop a server's complaint, which may contain secrets of the client."""

@@ -100,7 +100,7 @@ class Mounts:
 
     @property
     def servers(self) -> list[str]:
-        """Those that have started."""
+        """The servers that have started."""
         return list(self._clients)
 
     async def tools(self) -> list[MountedTool]:
@@ -232,7 +232,7 @@ def _first(error: BaseException) -> Any:
 
 
 def _error_text(error: Exception) -> str:
-    """The server's own words, if it said any."""
+    """The server's own words, if there are any."""
     inner = getattr(_first(error), "error", None)
     message = getattr(inner, "message", None)
     return message if isinstance(message, str) and message else "the connection failed"

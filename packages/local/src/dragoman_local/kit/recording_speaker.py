@@ -26,7 +26,7 @@ class RecordingSpeaker(Lender):
         raise NotImplementedError
 
     def _remember_update(self, update: v1.SessionUpdate) -> None:
-        """Something was said that the session may have to remember."""
+        """Note an update that the session may need later."""
 
     async def say(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
         """A piece of the agent's answer."""
@@ -53,7 +53,7 @@ class RecordingSpeaker(Lender):
         self._log.add_update(frame)
 
     async def _flow(self) -> None:
-        """Let the loop turn now and then, so that the log is stored and a cancel is heard; wait while the
+        """Let the event loop run now and then, so that the log is stored and a cancel arrives; wait while the
         client is slow, and while the disk is.
         """
         log = self._log

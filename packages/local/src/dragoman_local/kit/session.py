@@ -188,8 +188,8 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         self._log.add("to_agent", frames.prompt_frame(self.number, self.request))
 
     def take_steering(self) -> list[SteerMessage]:
-        """What the user has said since the turn began, or since the last call; it is stored in its place, and
-        is replayed as the user's message.
+        """The user's messages since the turn began, or since the last call; it is stored in its place, and is
+        replayed as the user's message.
         """
         messages = super().take_steering()
         for message in messages:
@@ -312,7 +312,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
 
     @property
     def mode_id(self) -> str:
-        """The mode that holds now."""
+        """The present mode."""
         return str(self.settings[MODE])
 
     async def set(self, option_id: str, value: Value) -> None:
@@ -350,7 +350,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         self.log.add("note", frames.note("memory", value))
 
     async def flush(self) -> None:
-        """Wait until everything that was said and remembered so far is stored."""
+        """Wait until all messages and memories so far are stored."""
         await self.log.flush()
 
     def forget(self) -> None:
@@ -403,8 +403,8 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
 
     @property
     def local(self) -> LocalTools:
-        """This machine's files and commands, confined to the session's folders, for when a client lends
-        none.
+        """This machine's files and commands, confined to the session's folders, for clients without their
+        own.
         """
         if self._local is None:
             from dragoman_local.kit.local import LocalTools
@@ -413,7 +413,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         return self._local
 
     async def aclose(self) -> None:
-        """End what runs in the session, and store what was said. May be called again."""
+        """End the session's tasks, and store its messages. May be called again."""
         self._has_ended = True
         async with AsyncExitStack() as last_things:  # each is done whatever becomes of the others
             last_things.callback(self.lease.drop)

@@ -60,7 +60,7 @@ class SessionKit(Protocol):
         """Start the MCP servers that the client gave the session."""
 
     def greeting(self) -> v1.SessionUpdate | None:
-        """What a client is told of every session that it opens; None if there is nothing."""
+        """The message that a client gets about each session that it opens; None if there is nothing."""
 
 
 class KitSessions:
@@ -157,7 +157,7 @@ class KitSessions:
     async def _take(
         self, journal: Journal, stream: str, restored_session: RestoredSession, send: Send | None
     ) -> None:
-        """Read a stream to its end and make it ours, whoever may write to it meanwhile."""
+        """Read a stream to its end and take it over, even if another process writes to it meanwhile."""
         while True:
             await recall(journal, stream, restored_session, send)
             if self._lease(stream).is_held_elsewhere():

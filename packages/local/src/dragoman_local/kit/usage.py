@@ -24,7 +24,7 @@ class TokenUsage(Struct, kw_only=True):
         return self.input_tokens + self.output_tokens
 
     def add(self, usage: TokenUsage) -> None:
-        """Prices in another currency replace what was summed: amounts of two kinds are no sum."""
+        """Prices in another currency replace what was summed: amounts of two kinds have no sum."""
         for name in ("input", "output", "thought", "cached_read", "cached_write"):
             field = f"{name}_tokens"
             setattr(self, field, getattr(self, field) + getattr(usage, field))
@@ -52,7 +52,7 @@ class SessionUsage(Struct, kw_only=True):
     context_size: int | None = None
 
     def update(self) -> v1.UsageUpdate | None:
-        """What a client is told; None while nobody knows the size of the context."""
+        """The usage for a client; None while nobody knows the size of the context."""
         if self.context_used is None or self.context_size is None:
             return None
         spent = self.spent

@@ -27,7 +27,7 @@ class AgentAccess(Struct, frozen=True, kw_only=True):
 
 
 def find_on_our_path(text: str) -> AgentAccess | None:
-    """The agent, if it needs no other PATH than ours, which is the common case and starts nothing. None if
+    """The agent, if it is on this process's own PATH, which is the common case and starts nothing. None if
     `reach_agent` may find it elsewhere.
     """
     try:
@@ -38,7 +38,9 @@ def find_on_our_path(text: str) -> AgentAccess | None:
 
 
 async def reach_agent(text: str, *, config: AgentConfig | None = None) -> AgentAccess:
-    """Find an agent on our PATH, else on the login shell's. Raises `LocalMistake` as `find_agent` does."""
+    """Find an agent on this process's PATH, else on the login shell's. Raises `LocalMistake` as `find_agent`
+    does.
+    """
     from dragoman.sdk.login_path import login_path  # with the asyncio that it needs; seldom asked
 
     config = config or read_config()

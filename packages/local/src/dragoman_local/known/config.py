@@ -1,4 +1,4 @@
-"""Reads the agents from our configuration file.
+"""Reads the agents from the user's configuration file.
 
     default_agent = "mine"
 
@@ -33,7 +33,7 @@ TOP = ("agents", "default_agent", "$schema")
 KEYS = ("command", "env", "allow", "title", "dialect", "place", "map")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-"""What an agent may be called: one word that is no option, no path and no address."""
+"""What an agent may be called: one word that is not an option, no path and no address."""
 
 
 class ConfigMistake(LocalMistake):
@@ -55,12 +55,12 @@ class AgentConfig(Struct, frozen=True, kw_only=True):
 
 
 def config_path() -> Path:
-    """Where our file is, or would be."""
+    """The path of the configuration file, whether it exists or not."""
     return Path(our_config(Machine()))
 
 
 def read_config(path: Path | None = None) -> AgentConfig:
-    """Read our file, or the named one. Raises `LocalMistake`."""
+    """Read the user's configuration file, or the named one. Raises `LocalMistake`."""
     place = path or config_path()
     return parse_config(read_text(place), path=str(place))
 
@@ -89,7 +89,7 @@ def parse_config(text: str, *, path: str) -> AgentConfig:
     except ValueError as error:
         match = re.search(r"\(at line (\d+)", str(error))
         line = int(match[1]) if match else max(1, text.count("\n") + 1)
-        raise ConfigMistake(path, line, f"no valid TOML: {_without_place(str(error))}") from None
+        raise ConfigMistake(path, line, f"not valid TOML: {_without_place(str(error))}") from None
     return _ConfigReader(text, path, line_of).config(document)
 
 
@@ -146,7 +146,7 @@ class _ConfigReader:
         if not words or not words[0]:
             self._refuse(where, "the command is empty")
         if any("\0" in word for word in words):
-            self._refuse(where, "a command cannot hold a NUL character")
+            self._refuse(where, "a command can't contain a NUL character")
         return tuple(words)
 
     def _dialect(self, value: object, where: tuple[str, ...]) -> str:

@@ -99,7 +99,7 @@ def _without(text: str, name: str) -> str:
 
 
 def _write(path: Path, text: str, *, target_agents: dict[str, KnownAgent], default: str | None) -> None:
-    by_hand = f"{path}: agents stand there in a form that cannot be edited safely; please edit it by hand"
+    by_hand = f"{path}: Dragoman can't edit agents in this form safely. Edit the file by hand"
     try:
         result: AgentConfig = parse_config(text, path=str(path))
     except ConfigMistake:

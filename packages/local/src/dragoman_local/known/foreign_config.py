@@ -47,7 +47,7 @@ def parse_zed(data: bytes, path: str) -> ImportedAgents:
     def read(name: str, entry: Mapping[str, object]) -> KnownAgent:
         kind = entry.get("type", "custom")
         if kind in ("registry", "extension") and "command" not in entry:
-            raise _Skip("Zed installs it by itself; install it on PATH, then it is known here")
+            raise _Skip("Zed installs this agent itself; to use it here, install it on PATH")
         if "command" not in entry:
             raise _Skip("it only has settings of Zed, no command")
         command = entry["command"]
@@ -94,7 +94,7 @@ PRODUCTS = {
 
 
 def our_name(title: str) -> str:
-    """A name of ours for a title of theirs: `My Agent (beta)` becomes `my-agent-beta`."""
+    """A name for a title of another product: `My Agent (beta)` becomes `my-agent-beta`."""
     return re.sub(r"[^a-z0-9._]+", "-", title.casefold()).strip("-._")
 
 

@@ -80,11 +80,11 @@ HINTS = (
 
 SIGNALS = {
     "SIGKILL": (
-        "the system or somebody killed it; too little memory is the usual reason",
-        "look into the system's log",
+        "the system or a person killed it; the usual reason is too little memory",
+        "read the system's log",
     ),
     "SIGSEGV": ("it crashed", "update it, or report the crash to its makers"),
-    "SIGABRT": ("it gave up by itself", "its standard error says why"),
+    "SIGABRT": ("it aborted", "its standard error says why"),
     "SIGILL": ("it was built for another processor", "install the build for this machine"),
     "SIGBUS": ("it crashed", "update it, or report the crash to its makers"),
 }
@@ -93,7 +93,7 @@ STATUSES = {
     126: ("what its command names was found but could not be run", "check its permissions"),
     127: ("what its command names was not found", "install it, or mend the command"),
     0: (
-        "it ended by itself without a word of the protocol",
+        "it ended without sending one message of the protocol",
         "its command may be one that does a job and ends; add the option that turns the protocol on",
     ),
 }

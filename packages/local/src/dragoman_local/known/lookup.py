@@ -1,7 +1,7 @@
 """Finds the agent that a user means: by name, command line or address.
 
 Names win in this order: our configuration file, what comes with the package, what `dragoman agents install`
-has installed, well-known agents on PATH. What is no name may be an address (`unix:/run/agent.sock`) or a
+has installed, well-known agents on PATH. What is not a name may be an address (`unix:/run/agent.sock`) or a
 command. What is nothing gets the nearest names.
 
 Looks at files and along PATH; starts nothing. `path` is the PATH to search where it is not our own.
@@ -139,8 +139,8 @@ def at_home(agent: KnownAgent) -> KnownAgent:
 
 
 def well_known_for(name: str, command: Sequence[str], source: AgentSource) -> WellKnown | None:
-    """Which agent of the list it is: by the name that somebody gave it, or by its program on PATH. A program
-    that is named by its path may call itself what it likes.
+    """The well-known agent, by the name that the user gave it or by its program on PATH. A program that is
+    named by its path may call itself what it likes.
     """
     named = None if source is AgentSource.COMMAND else _well_known(name.casefold())
     if named is not None:
@@ -150,7 +150,9 @@ def well_known_for(name: str, command: Sequence[str], source: AgentSource) -> We
 
 
 def install_hint(entry: WellKnown) -> str:
-    """How to install the agent: with our command if our list has it, else as its vendor says."""
+    """How to install the agent: with `dragoman agents install` if the list has it, else as its
+    vendor says.
+    """
     own = f"try: {entry.install}" if " install " in entry.install else f"install {entry.install}"
     return f"try: dragoman agents install {entry.name}; or {own}" if entry.registry else own
 
@@ -195,7 +197,9 @@ def _agent_for(entry: WellKnown, command: tuple[str, ...]) -> KnownAgent:
 
 
 def _is_program(word: str, path: str | None) -> bool:
-    """A path is a program even if nothing is there: whoever starts it will say what is wrong with it."""
+    """Whether a word is a path: a path is a program even if it does not exist, and its start then reports the
+    problem.
+    """
     return bool(os.path.dirname(word)) or shutil.which(word, path=path) is not None
 
 
@@ -215,4 +219,4 @@ def _suggestion(word: str, known_names: list[str]) -> str:
     near = [names[name] for name in difflib.get_close_matches(word.casefold(), names, n=3, cutoff=0.6)]
     if near:
         return f"did you mean {' or '.join(near)}?"
-    return f"choose from {', '.join(known_names)}, or use a command, such as 'my-agent --acp'"
+    return f"choose from {', '.join(known_names)}, or give a whole command in quotes: 'PROGRAM --acp'"

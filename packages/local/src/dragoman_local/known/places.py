@@ -1,4 +1,4 @@
-"""The paths of configuration files on each system: ours, and those of products whose agents can be imported.
+"""The paths of configuration files on each system: Dragoman's, and those of products with agents to import.
 
 Pure: system, environment and home folder are given, so that every system is tested on every system.
 """
@@ -48,7 +48,7 @@ def zed_settings(machine: Machine) -> list[PurePath]:
 
 
 def jetbrains_acp(machine: Machine) -> list[PurePath]:
-    """One file for all IDEs, in the home folder of every system."""
+    """The one file for all IDEs, in the home folder of every system."""
     return [machine.path(machine.home, ".jetbrains", "acp.json")]
 
 

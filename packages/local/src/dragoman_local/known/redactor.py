@@ -21,7 +21,9 @@ class Redactor:
     """`redact(text)` is the text without secrets; each value shows the name it belongs to instead."""
 
     def __init__(self, env: Mapping[str, str], *, all_values: bool = False) -> None:
-        """Values of variables with a telling name count, or `all_values` of what somebody set on purpose."""
+        """Hide values of variables with a telling name, or `all_values` of variables that a user set on
+        purpose.
+        """
         self._names: dict[str, str] = {}
         for name, value in env.items():
             if len(value) >= SHORTEST and (all_values or _is_secret(name, value)):

@@ -66,7 +66,7 @@ def statements(text: str) -> list[TomlStatement]:
 
 
 def line_of(text: str, *path: str) -> int:
-    """The line that says something of `path`, or of what holds it; 1 when nothing does."""
+    """The line of `path`, or of its parent; 1 when nothing does."""
     best, depth = 1, 0
     for statement in statements(text):
         length = _common_length(statement.path, path)

@@ -27,7 +27,7 @@ class WellKnown(Struct, frozen=True, kw_only=True):
     """Files and folders below the home folder that are its own: it writes them, and finds its login there."""
 
     tried: str = ""
-    """The version that was tried behind the wall of the profile `workspace`, and did all that it does."""
+    """The version that was tried in the sandbox of the profile `workspace`, and did all that it does."""
 
     registry: str = ""
     """Its id in the list of agents that `dragoman agents install` knows; empty if it is not there."""

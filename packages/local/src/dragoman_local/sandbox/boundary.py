@@ -22,8 +22,8 @@ SandboxChoice: TypeAlias = str
 """A profile, or `auto` if nobody chose."""
 
 BASES = ("off", "read-only", "workspace")
-"""`off`: no wall. `read-only`: writes nothing but a temporary folder. `workspace`: writes below the folders
-of the session and, if it is an agent, below its own state.
+"""`off`: no sandbox. `read-only`: writes nothing but a temporary folder. `workspace`: writes below the
+folders of the session and, if it is an agent, below its own state.
 """
 
 GRAMMAR = "workspace, read-only or off. The first two may be followed by +net:HOST,… or +memory:SIZE"
@@ -36,7 +36,7 @@ GIBIBYTE = 1 << 30
 DEFAULT_LIMITS = {"NPROC": 16_384, "CPU": 7 * 86_400, "NOFILE": 1 << 20, "FSIZE": 256 * GIBIBYTE, "CORE": 0}
 """What no honest build meets, threads of linkers on many processors included. Memory has no limit of its
 own: sanitizers and virtual machines ask for terabytes and use little. When the machine has none left, what is
-behind the wall is ended first.
+in the sandbox is ended first.
 """
 
 LEAST_PROCESSES = 301
@@ -46,7 +46,7 @@ _SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 SAYS = b"dragoman: "
-"""Begins what the wall says on the standard error of a command. The command can write the same."""
+"""Begins what the sandbox says on the standard error of a command. The command can write the same."""
 
 LEVELS = (
     "user, mount, PID and IPC namespaces",
@@ -211,6 +211,6 @@ def _read_limit(name: str, text: str) -> int:
 
 
 def place_of(path: str) -> Place:
-    """What is at a path now. Raises the system's errors."""
+    """The kind of file at a path now. Raises the system's errors."""
     status = os.stat(path)
     return Place(path=path, device=status.st_dev, inode=status.st_ino)

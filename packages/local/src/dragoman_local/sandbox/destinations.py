@@ -1,4 +1,4 @@
-"""The network hosts and ports that a profile permits, and the addresses that nobody may reach.
+"""The network hosts and ports that a profile permits, and the addresses that are never permitted.
 
 A place is written `HOST`, which means its ports 80 and 443, or `HOST:PORT`. `*.HOST` means every name below
 it. `/private` behind it permits addresses of a private network or of this machine. `localhost:PORT` is a port

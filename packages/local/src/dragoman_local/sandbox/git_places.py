@@ -1,4 +1,4 @@
-"""Paths of git for the sandbox: a commit must work, and nobody may plant code that git runs later.
+"""Paths of git for the sandbox: commits must work, but a command must not plant code that git runs later.
 
 A repository's `config` and `hooks` say which programs git starts. They are read-only, and so is a file
 `.git`, which says where the repository is. Everything is read as files: git itself is not asked, because it
@@ -93,8 +93,8 @@ def _repository(work_tree: str, hooks: list[str]) -> GitPlaces:
 
 
 def _linked_work_tree(path: str, pointer: str, common: str) -> GitPlaces:
-    """What a commit needs of the repository elsewhere. Anybody can write a file `.git`: the repository must
-    know this work tree, too, or nothing is granted.
+    """The paths that a commit needs in the main repository. Anybody can write a file `.git`: the repository
+    must know this work tree, too, or nothing is granted.
     """
     if os.path.realpath(_line(os.path.join(pointer, "gitdir"))) != os.path.realpath(path):
         return GitPlaces()
@@ -112,7 +112,7 @@ def _is_submodule(work_tree: str, pointer: str) -> bool:
 
 
 def _protected(git_folder: str, work_tree: str, *, ours: bool = True) -> GitPlaces:
-    """What decides which programs git runs, in a repository, its work trees and its submodules."""
+    """Paths that decide which programs git runs, in a repository, its work trees and its submodules."""
     own = [os.path.join(git_folder, name) for name in ("hooks", "config", "config.worktree", "commondir")]
     if ours:
         with suppress(OSError):  # it is there, or nobody may write here anyway

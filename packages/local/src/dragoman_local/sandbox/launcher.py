@@ -8,8 +8,8 @@ and the kernel kills everything in the namespace when it dies, which it does wit
 Landlock, loses its capabilities, takes the filter of system calls, and becomes the command. A filtered
 network takes a fourth, which stays outside of the namespaces and dies with the first: the proxy.
 
-A step that fails ends the start: nothing runs behind half a wall. It is run with `-I -S` and imports what is
-quick to import; no thread and no code of ours stands between it and the command.
+A step that fails ends the start: nothing runs behind half a sandbox. It is run with `-I -S` and imports what
+is quick to import; no thread and no code of ours stands between it and the command.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ else:
     import _signal as signal
 
 REFUSED = 125
-"""The exit status if the wall could not be built; 126 and 127 say, as shells do, that the command could not
-be started.
+"""The exit status if the sandbox could not be built; 126 and 127 say, as shells do, that the command could
+not be started.
 """
 
 HEAD = "dragoman: no sandbox: "
@@ -128,7 +128,7 @@ def _stop(why: str, status: int) -> NoReturn:
 
 
 def _enter_namespaces(more: int) -> None:
-    """In a user namespace of our own, with the user whom we had. Root keeps all users, or files of others
+    """Enter a new user namespace, with the same user as before. Root keeps all users, or files of others
     would be nobody's; only a process outside may write that map, so a copy of us does.
     """
     _step("a user namespace")
@@ -307,7 +307,7 @@ class _Mounts:
             if expected is not None:
                 _put(path, tree)
                 if not os.path.samestat(os.stat(path), expected):
-                    _stop(f"{path} was exchanged while the wall was built", REFUSED)
+                    _stop(f"{path} was exchanged while the sandbox was built", REFUSED)
             elif os.path.isdir(path):
                 self._cover_folder(path, 0o755)
                 covers.append(path)
@@ -450,13 +450,13 @@ def _become(boundary: dict[str, Any], command: list[str], handlers: dict[Any, An
         os.execvpe(command[0], command, environment)
     except OSError as error:
         missing = error.errno == 2
-        why = "there is no such program inside the wall" if missing else error.strerror
+        why = "there is no such program in the sandbox" if missing else error.strerror
         os.write(2, f"dragoman: cannot start {command[0]!r}: {why}\n".encode(errors="replace"))
         os._exit(127 if missing else 126)
 
 
 def _limit(kind: int, value: int) -> None:
-    """Never more than what holds already, and nothing that holds less is raised."""
+    """Set a limit, unless a lower one is already set."""
     soft, hard = (
         value if bound == resource.RLIM_INFINITY else min(value, bound) for bound in resource.getrlimit(kind)
     )

@@ -20,7 +20,7 @@ from dragoman_local.sandbox.boundary import Boundary, Place, Profile, place_of, 
 from dragoman_local.sandbox.git_places import GitPlaces, git_places
 
 TEMPORARY = ("/tmp", "/var/tmp")
-"""Folders that are private behind the wall: others' files and sockets are not in there."""
+"""Folders that are private in the sandbox: others' files and sockets are not in there."""
 
 
 def boundary_for(
@@ -33,7 +33,7 @@ def boundary_for(
     environ: Mapping[str, str] | None = None,
 ) -> Boundary:
     """`state` are an agent's own folders and files, below the home folder or absolute; those that are not
-    there are left out. `secrets` are further paths to hide. Raises `LocalMistake` for folders that no wall
+    there are left out. `secrets` are further paths to hide. Raises `LocalMistake` for folders that no sandbox
     can be built around.
     """
     parts = read_profile(profile)
@@ -92,7 +92,7 @@ def showing_program(boundary: Boundary, program: str) -> Boundary:
 
 
 def _installation(folder: str) -> str:
-    """What belongs to the programs in a folder."""
+    """The paths that belong to the programs in a folder."""
     prefix = os.path.dirname(folder)
     is_prefix = os.path.basename(folder) == "bin" and _is_within(prefix, TEMPORARY)
     return prefix if is_prefix else folder
@@ -122,8 +122,8 @@ def _hidden(
 
 
 def _private(home: str, kept: Sequence[str]) -> list[str]:
-    """What only its owner may read, where programs keep what belongs to a person: nobody knows all their
-    names. Where most of it has such a mode, that says nothing. What is `kept`, or around it, is no secret.
+    """Paths that only their owner may read, where programs keep personal data: no list knows all their names.
+    Where most of it has such a mode, that says nothing. What is `kept`, or around it, is no secret.
     """
     tops = [entry for entry in _entries(home) if entry.name.startswith(".") and entry.name not in names.SHOWN]
     if 2 * sum(map(_is_private, tops)) > len(tops):
@@ -200,7 +200,7 @@ def _is_below(path: str, folders: Iterable[str]) -> bool:
 
 
 def _is_within(path: str, folders: Iterable[str]) -> bool:
-    """Whether it lies below one of them, and is none of them."""
+    """Whether it is below one of them, and not one of them."""
     return path not in folders and _is_below(path, folders)
 
 

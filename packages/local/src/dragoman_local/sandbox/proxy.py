@@ -82,11 +82,11 @@ class Head(NamedTuple):
 
 
 def run(control: int, places: Sequence[str], ports: Sequence[int], profile: str) -> None:
-    """Be the proxy of one wall, until the launcher ends. The sockets that listen come over `control`."""
+    """Be the proxy of one sandbox, until the launcher ends. The sockets that listen come over `control`."""
     with socket.socket(fileno=control) as link:
         _, ancillary, _, _ = link.recvmsg(1, socket.CMSG_SPACE(4 * (len(ports) + 1)))
     if not ancillary:
-        return  # the wall could not be built
+        return  # the sandbox could not be built
     data = ancillary[0][2]
     numbers = [int.from_bytes(data[at : at + 4], sys.byteorder) for at in range(0, len(data), 4)]
     listeners = [socket.socket(fileno=number) for number in numbers]
@@ -113,7 +113,7 @@ class Bridge:
 
 
 class Proxy:
-    """The rules of one wall. `report` hears each refusal once; `resolve` and `dial` are the system's."""
+    """The rules of one sandbox. `report` hears each refusal once; `resolve` and `dial` are the system's."""
 
     def __init__(
         self,
@@ -222,7 +222,7 @@ class Proxy:
         return upstream
 
     def _tunnel(self, client: socket.socket, target: Target, rest: bytes) -> None:
-        """What comes first in it decides: TLS for the name, or a request of HTTP for it."""
+        """Decide a tunnel by its first bytes: TLS for the name, or a request of HTTP for it."""
         with self.connect(target) as upstream:
             client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             deadline = time.monotonic() + HEAD_SECONDS
@@ -293,17 +293,15 @@ def split_absolute(text: str) -> tuple[Target, str]:
     """Host and path of `http://HOST/PATH`. Raises `Refused`."""
     scheme, _, rest = text.partition("://")
     if scheme.lower() != "http":
-        raise Refused(
-            "400 Bad Request", f"the proxy of the sandbox is asked for {text[:100]!r}, not for http://…"
-        )
+        raise Refused("400 Bad Request", f"the proxy of the sandbox got {text[:100]!r}, not http://…")
     authority = re.split("[/?#]", rest, maxsplit=1)[0]
     path = rest[len(authority) :].partition("#")[0]
     return parse_authority(authority, 80), path if path.startswith("/") else f"/{path}"
 
 
 def rewrite(head: Head, target: Target, path: str, rest: bytes) -> tuple[bytes, int]:
-    """The request as it goes on, with what came of its body and nothing behind it, and how many bytes of that
-    are missing. It says that no other request follows. Raises `Refused`.
+    """The request as the proxy sends it, with the received part of its body, and the number of missing bytes.
+    It says that no other request follows. Raises `Refused`.
     """
     hosts = head.values(b"host")
     if len(hosts) != 1 or parse_authority(hosts[0].decode("latin-1"), 80) != target:
@@ -312,7 +310,7 @@ def rewrite(head: Head, target: Target, path: str, rest: bytes) -> tuple[bytes, 
         raise Refused("411 Length Required", f"a request to {target} does not say how long its body is")
     lengths = head.values(b"content-length")
     if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
-        raise Refused("400 Bad Request", f"a request to {target} has a length that is none")
+        raise Refused("400 Bad Request", f"a request to {target} has an invalid length")
     body = rest[: int(lengths[0]) if lengths else 0]
     lines = [b"%s %s HTTP/1.1" % (head.method, path.encode()), b"Host: " + hosts[0]]
     lines += [b"%s: %s" % field for field in head.fields if field[0].lower() not in _BETWEEN_TWO]
@@ -337,11 +335,11 @@ def read_hello(raw: bytes, more: Callable[[], bytes]) -> Hello:
             raw += more()
         size = int.from_bytes(raw[at + 3 : at + 5], "big")
         if raw[at] != 0x16 or raw[at + 1] != 3 or not 0 < size <= 1 << 14:
-            raise ValueError("what it says is not TLS")
+            raise ValueError("its data is not TLS")
         message += raw[at + 5 : at + 5 + size]
         at += 5 + size
         if message[0] != 1:
-            raise ValueError("what it says is not TLS")
+            raise ValueError("its data is not TLS")
         if len(message) >= 4 and len(message) >= 4 + (length := int.from_bytes(message[1:4], "big")):
             if len(message) != 4 + length:
                 raise ValueError("its TLS has more in the first message than belongs there")
@@ -386,7 +384,7 @@ class _Bytes:
         return data
 
     def block(self, size: int) -> bytes:
-        """What a length of so many bytes stands before."""
+        """The bytes after a length."""
         return self.take(int.from_bytes(self.take(size), "big"))
 
 
@@ -463,7 +461,7 @@ def _copy(source: socket.socket, sink: socket.socket, most: int) -> None:
 
 
 def _drain(client: socket.socket) -> None:
-    """Read on for a moment: to close a socket with unread bytes takes back what was said last."""
+    """Read for another moment: closing a socket with unread bytes would discard the last sent data."""
     client.shutdown(socket.SHUT_WR)
     client.settimeout(1.0)
     deadline = time.monotonic() + 1.0

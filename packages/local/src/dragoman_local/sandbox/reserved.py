@@ -24,8 +24,8 @@ def absent(paths: Iterable[str]) -> list[str]:
 
 
 def set_aside(paths: Iterable[str], *, renames: bool) -> list[str]:
-    """What is there now, with another name if it `renames`; a sentence for each. Everybody who could exchange
-    it must be gone.
+    """The files that exist now, renamed if it `renames`; a sentence for each. Everybody who could exchange it
+    must be gone.
     """
     return [sentence for path in paths if (sentence := _set_aside(path, renames=renames))]
 
@@ -53,5 +53,5 @@ def _set_aside(path: str, *, renames: bool) -> str:
 
 
 def _is_empty_folder(path: str) -> bool:
-    """It says nothing to anybody."""
+    """Whether it is an empty folder, which no program reads."""
     return stat.S_ISDIR(os.lstat(path).st_mode) and not os.listdir(path)

@@ -64,7 +64,7 @@ def clone_tree(path: str) -> int:
 
 
 def set_read_only(path: str, *, folder: int = AT_FDCWD, below: bool = True) -> None:
-    """What is mounted at a path, and `below` it; without a path, at the descriptor."""
+    """Make a mount read-only, with mounts `below` it; without a path, at the descriptor."""
     attributes = pack("QQQQ", READ_ONLY, 0, 0, 0)
     where = (AT_RECURSIVE if below else 0) | (0 if path else AT_EMPTY_PATH)
     call(MOUNT_SETATTR, folder, os.fsencode(path), where, attributes, len(attributes))
@@ -84,7 +84,7 @@ _SCOPES = 1 | 2  # abstract sockets, signals
 
 
 def landlock_version() -> int:
-    """0 where there is none."""
+    """The version of Landlock; 0 without it."""
     try:
         return call(LANDLOCK_CREATE, 0, 0, 1)
     except OSError:
@@ -180,7 +180,7 @@ def _instructions() -> Iterator[bytes]:
 
 
 def _socket() -> tuple[bytes, ...]:
-    """Local sockets, both internets, and of netlink what tells routes and addresses."""
+    """Permit local sockets, IPv4, IPv6, and netlink for routes and addresses."""
     return (
         _argument(0),
         _step(_EQUAL, 1, if_true=7),

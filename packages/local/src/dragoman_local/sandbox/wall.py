@@ -82,7 +82,7 @@ def _why_not(*, filters: bool) -> str | None:
 
 
 def _try_out(*, filters: bool) -> str:
-    """The complaint of a launcher that cannot build a wall; empty if it can."""
+    """The complaint of a launcher that cannot build a sandbox; empty if it can."""
     boundary = Boundary(profile="read-only", network=Network() if filters else None)
     words = confined(["/bin/true"], boundary)
     try:
@@ -126,17 +126,17 @@ def _content(path: str) -> str:
 
 
 def hold_or_refuse(profile: Profile) -> None:
-    """For a profile that a person chose: raises `LocalMistake` where it cannot be held."""
+    """For a profile that a person chose: raises `LocalMistake` if this machine does not support it."""
     if reason := can_hold(profile):
         raise LocalMistake(
-            f"the sandbox profile {profile} cannot be held here: {reason}. "
-            "Nothing was started. Choose the profile off to go without a wall"
+            f"the sandbox profile {profile} can't be used here: {reason}.  "
+            "Nothing was started. Choose the profile off to go without a sandbox"
         )
 
 
 def chosen_sandbox(text: str | None) -> SandboxChoice:
-    """What a command line or a file says, checked. Raises `LocalMistake` for what is no profile, and for one
-    that this machine cannot hold: whoever chose a wall must not get less.
+    """Check a profile from a command line or a file. Raises `LocalMistake` for what is not a profile, and for
+    one that this machine cannot hold: whoever chose a sandbox must not get less.
     """
     if not text or text == "auto":
         return "auto"
@@ -154,11 +154,11 @@ def agent_launcher(
     secrets: Sequence[str] = (),
     environ: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """What stands in front of the command line of an agent that works in these folders; `program` is the
-    first word of it. `state` are its own
-    files and folders below the home folder of `environ`, which are made if they are not there: outside of
-    them it can make nothing. Its `/tmp` is an empty one that ends with it, so nothing is left to remove.
-    Reads folders: not for an event loop. Raises `LocalMistake` where the profile cannot be held.
+    """The command line in front of an agent's command, for these folders; `program` is the first word of it.
+    `state` are its own files and folders below the home folder of `environ`, which are made if they are not
+    there: outside of them it can make nothing. Its `/tmp` is an empty one that ends with it, so nothing is
+    left to remove. Reads folders: not for an event loop. Raises `LocalMistake` where the profile cannot be
+    held.
     """
     if profile == "off":
         return ()
@@ -182,8 +182,8 @@ def _make_state(path: str) -> None:
 
 
 class Wall:
-    """The wall of one session: its boundary, which is made once, and its temporary folder. Making one reads
-    folders: not for an event loop.
+    """The sandbox of one session: its boundary, which is made once, and its temporary folder. Making one
+    reads folders: not for an event loop.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class Wall:
         state: Sequence[str] = (),
         secrets: Sequence[str] = (),
     ) -> None:
-        """Raises `LocalMistake` if no wall can be built around these folders."""
+        """Raises `LocalMistake` if no sandbox can be built around these folders."""
         self._temporary, self._held = _own_folder()
         try:
             self.boundary = boundary_for(
@@ -245,7 +245,7 @@ def _remove_unless_held(entry: os.DirEntry[str]) -> None:
 
 
 class SessionWall:
-    """The wall around the commands of a session, made with the first of them; from any thread.
+    """The sandbox around the commands of a session, made with the first of them; from any thread.
 
     With `auto` it is `workspace` where that can be held, and none where not: `reason` says why.
     """
@@ -262,7 +262,7 @@ class SessionWall:
         self.reason = "" if self._profile != "off" else "it is switched off"
 
     def open(self, folders: Sequence[str]) -> Wall | None:
-        """The wall for commands in these folders, or none. Raises `LocalMistake` where a profile that
+        """The sandbox for commands in these folders, or none. Raises `LocalMistake` where a profile that
         somebody chose cannot be held.
         """
         if self._profile == "off":
@@ -275,7 +275,7 @@ class SessionWall:
     @property
     def text(self) -> str:
         """For people, once it was opened."""
-        return f"no wall: {self.reason}" if self._wall is None else self._profile
+        return f"no sandbox: {self.reason}" if self._wall is None else self._profile
 
     def _build(self, folders: Sequence[str]) -> None:
         self.close()
@@ -290,7 +290,7 @@ class SessionWall:
         self._folders = tuple(folders)
 
     def close(self) -> None:
-        """Remove what belongs to the wall. It can be opened again."""
+        """Remove what belongs to the sandbox. It can be opened again."""
         if self._wall is not None:
             self._wall.close()
         self._wall, self._folders = None, ()

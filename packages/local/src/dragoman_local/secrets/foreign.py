@@ -70,7 +70,7 @@ def foreign_hints(low: str, parts: Set[str]) -> Iterator[int]:
 
 
 def foreign_spans(low: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
-    """The passwords that are told."""
+    """The places of passwords in other languages."""
     if next(foreign_hints(low, parts), None) is not None:
         for match in _TOLD.finditer(low):
             value = match["secret"].rstrip(".!?)")

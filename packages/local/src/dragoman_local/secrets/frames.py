@@ -2,7 +2,7 @@
 
 A frame is decoded, each of its strings is redacted, and it is encoded again: so it stays JSON, and nothing
 but strings differs. Values under a telling name go whatever they look like, and so do environments, headers
-of requests, and the data of a login. What is no JSON is redacted as text.
+of requests, and the data of a login. What is not JSON is redacted as text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PAIR_END = re.compile(f'"(?:{_ENDS})', re.ASCII)
 
 
 def has_frame_hint(frame: bytes) -> bool:
-    """Whether a frame may hold a secret."""
+    """Whether a frame may contain a secret."""
     return next(frame_hint_places(frame), None) is not None
 
 

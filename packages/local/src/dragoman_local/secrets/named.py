@@ -168,7 +168,7 @@ def name_start(low: str, at: int) -> int:
     head = low[max(0, at - LONGEST_NAME) : at]
     first = at - len(head) + len(head.rstrip(_NAME_SIGNS))
     if first and low[first - 1] == "\\" and first < at:
-        # The letter of an escape is no letter of the name.
+        # The letter of an escape is not a letter of the name.
         first += 5 if low[first] == "u" and first + 5 <= at else 1
     # API key, access key, secret key, private key
     is_second = first == at and low[max(0, first - 4) : first] in ("api ", "ess ", "ret ", "ate ")
@@ -439,7 +439,7 @@ _COOKIE = re.compile(r"""[\w.%-]+=["']?(?P<secret>[^\s;"'`\\<>]+)""", re.ASCII)
 
 
 def _header_value(text: str, at: int, *, is_cookie: bool) -> Iterator[tuple[int, int]]:
-    """What a header sends to prove who asks: behind its scheme, up to the end of the line or the string."""
+    """The credential in a header: from behind its scheme to the end of the line or string."""
     opening = _QUOTES.match(text, at)
     start = opening.end() if opening else at
     if is_cookie:

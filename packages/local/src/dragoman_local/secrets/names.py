@@ -1,4 +1,4 @@
-"""Which names tell that a secret follows, and which values are plainly none. Pure values, no search."""
+"""Names that announce a secret, and values that are plainly not secrets. Pure values, no search."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Doubt(IntEnum):
     NONE = 0
     """Any value counts, but for a placeholder and a reference."""
     WORD = 1
-    """One word that is no word of code."""
+    """One word that is not a word of code."""
     RANDOM = 2
     """Letters with digits or signs, as no ordinary word has."""
 
@@ -144,8 +144,8 @@ def is_password(name: str) -> bool:
 
 @functools.lru_cache(4096)
 def is_secret_variable(name: str) -> bool:
-    """Whether a variable of the environment holds a secret. Wider than `is_telling`: its value is known, and
-    to hide it costs nothing.
+    """Whether a variable of the environment has a secret value. Wider than `is_telling`: its value is known,
+    and to hide it costs nothing.
     """
     parts = name_parts(name)
     return (is_telling(name) and name not in {"PWD", "OLDPWD"}) or (
@@ -193,7 +193,7 @@ _SIGNS = re.compile(r"[!@#$%^&*+=?~]")
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether it only stands for a secret: `<token>`, `${TOKEN}`, `xxx`, `changeme`, a file, nothing."""
+    """Whether it is a placeholder for a secret: `<token>`, `${TOKEN}`, `xxx`, `changeme`, a file, nothing."""
     bare = value[:LONGEST_LOOK].strip().strip("\"'`\\ ?")
     return (
         len(set(bare)) < 2
@@ -292,8 +292,8 @@ _TEXT_WORDS = _words(
 
 
 def is_phrase(value: str, *, is_sure: bool = False) -> bool:
-    """Whether it is some small words that nobody would write on a screen: a phrase to remember. Where no text
-    for a screen can stand, any words count.
+    """Whether it is a passphrase: some small words that do not form normal text. Where no text for a screen
+    can stand, any words count.
     """
     is_words = _PHRASE.fullmatch(value) is not None
     return is_words and (is_sure or _TEXT_WORDS.isdisjoint(value.lower().split()))

@@ -405,7 +405,7 @@ _BASIC = re.compile(
 
 
 def scheme_spans(text: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
-    """`Bearer …` and `Basic …` wherever they stand."""
+    """The places of `Bearer …` and `Basic …`."""
     if "bearer" in parts:
         for match in _BEARER.finditer(text):
             secret = match["secret"].rstrip(".:")

@@ -41,7 +41,7 @@ ROUNDS = 8
 
 
 class SecretSpan(NamedTuple):
-    """Where a secret stands, and of what kind it is."""
+    """The place and the kind of a secret."""
 
     start: int
     end: int
@@ -106,7 +106,7 @@ def _words() -> _Words:
 
 
 def has_hint(text: str) -> bool:
-    """Whether the text, as it is or as JSON writes it, may hold a secret."""
+    """Whether the text, as it is or as JSON, may contain a secret."""
     return next(hint_places(text), None) is not None
 
 
@@ -227,7 +227,7 @@ _SETTINGS_FILE = re.compile(
 
 
 def is_settings_file(name: str) -> bool:
-    """Whether a file of this name holds settings, in which no value is code."""
+    """Whether a file of this name contains settings, in which no value is code."""
     return _SETTINGS_FILE.fullmatch(name) is not None
 
 
@@ -252,7 +252,7 @@ _PUTTY_KEY = re.compile(
 
 
 def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) -> Iterator[SecretSpan]:
-    """What is known by its looks alone."""
+    """Secrets that are known by their shape alone."""
     if "key" in stems and ("-BEGIN " in text or " BEGIN " in text or "Private-Lines" in text):
         for pattern in (_KEY_BLOCK, _PUTTY_KEY):
             yield from (SecretSpan(*match.span("secret"), "private-key") for match in pattern.finditer(text))
@@ -302,7 +302,7 @@ _OWN_NAME = re.compile(r"""(?<![\w.-])(?<![a-z] )([a-z_][\w.-]*)\\*["'`]?\s*[:=]
 
 
 def _random_spans(text: str, low: str, runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """What a machine made, in the same line behind a telling word. A name of its own decides alone."""
+    """Random text after a telling word in the same line. A name of its own decides alone."""
     for start, end in runs:
         start = 1 + max(start - 1, *(text.rfind(sign, start, end) for sign in ":,@"))
         match = _RANDOM.fullmatch(text, start, end)

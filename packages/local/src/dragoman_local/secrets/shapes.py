@@ -27,7 +27,7 @@ class KnownShape:
         self._compiled: re.Pattern[str] | None = None
 
     def spans(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Where it stands in a part of a text; the group `secret`, if the pattern has one, else all of it."""
+        """Its places in a part of a text; the group `secret`, if the pattern has one, else all of it."""
         if self._compiled is None:
             self._compiled = re.compile(self.pattern, re.ASCII)
         group = "secret" if self._compiled.groups else 0

@@ -1,4 +1,4 @@
-"""Cheap checks whether a text may hold a secret at all, before the expensive search. Pure.
+"""Cheap checks whether a text may contain a secret at all, before the expensive search. Pure.
 
 Most prose has none of them, and is done with after a few searches for characters that it lacks.
 """

@@ -1,4 +1,4 @@
-"""The workspace that a client lends an agent: files, terminals, and permission decisions.
+"""The workspace that a client gives an agent: files, terminals, and permission decisions.
 
 A workspace knows roots, files and versions. It does not know connections or JSON-RPC; its handlers take the
 protocol's messages and are put into a `Client` by `Workspace.serve`. Import from the modules: `workspace`

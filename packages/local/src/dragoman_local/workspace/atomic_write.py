@@ -1,4 +1,4 @@
-"""Writes a file atomically: at every moment it holds the whole old or the whole new contents.
+"""Writes a file atomically: at every moment it has the whole old or the whole new content.
 
 A new file is made beside the old one, in the folder that is already open, and takes its name. That name is
 never followed: if somebody has put a link there meanwhile, the link is replaced and what it led to stays as

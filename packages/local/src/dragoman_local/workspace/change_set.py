@@ -137,7 +137,7 @@ def _diff(difference: PathDifference) -> Diff | None:
 
 
 def _header(difference: PathDifference) -> str:
-    """A line about what is no line of a file: that it became a program, or a link."""
+    """A line about what is not a line of a file: that it became a program, or a link."""
     before, after = difference.before, difference.after
     names = f"diff --git {quote_name('a/' + difference.path)} {quote_name('b/' + difference.path)}\n"
     if before is None and after is not None:
@@ -201,13 +201,13 @@ def _remove_empty_folders(root: str, path: str) -> None:
                 os.rmdir(os.path.basename(path), dir_fd=parent)
             finally:
                 os.close(parent)
-        except OSError:  # something is in it, or it is no folder
+        except OSError:  # something is in it, or it is not a folder
             return
         path = os.path.dirname(path)
 
 
 def in_revert_order(files: Iterable[FileChange]) -> list[FileChange]:
-    """Added files first: a folder of theirs may stand where another file was."""
+    """Put added files first: a folder of theirs may be in the place of another file."""
     return sorted(files, key=lambda change: change.kind != "added")
 
 
@@ -243,7 +243,7 @@ _TEMPORARY = (".dragoman-", ".tmp")
 
 
 def is_temporary(path: str) -> bool:
-    """Whether a file is one of ours that a process left which was killed while it put something back."""
+    """Whether a file is the leftover of a process that was killed while it put something back."""
     name = os.path.basename(path)
     return name.startswith(_TEMPORARY[0]) and name.endswith(_TEMPORARY[1])
 

@@ -50,7 +50,7 @@ class PlannedCommand(Struct, frozen=True, kw_only=True):
     assignments: tuple[str, ...] = ()
     """The same with their values, `NAME=value`: for whoever is asked."""
     wall: str = ""
-    """The profile of the wall that it runs behind, or `no wall` and why."""
+    """The profile of the sandbox that it runs behind, or `no sandbox` and why."""
 
 
 def plan_command(
@@ -90,8 +90,8 @@ def plan_command(
 
 
 def find_program(name: str, *, cwd: str, env: Mapping[str, str]) -> str | None:
-    """The file that a name stands for. Relative entries of PATH are skipped: with one of them, a folder that
-    the agent writes to would decide what `ls` is.
+    """The file of a program name. Relative entries of PATH are skipped: with one of them, a folder that the
+    agent writes to would decide what `ls` is.
     """
     if os.path.dirname(name):
         path = os.path.join(cwd, name)
@@ -146,11 +146,11 @@ def _check(words: Sequence[str]) -> None:
         raise _bad("there are too many arguments")
     for word in words:
         if "\0" in word:
-            raise _bad("the command, or an argument, holds NUL")
+            raise _bad("the command, or an argument, contains NUL")
         try:
             too_long = len(word.encode()) >= MOST_BYTES
         except UnicodeEncodeError:
-            raise _bad("the command, or an argument, holds half a character") from None
+            raise _bad("the command, or an argument, contains half a character") from None
         if too_long:
             raise _bad("the command, or an argument, is too long")
 

@@ -88,7 +88,7 @@ async def make_commit(
     """
     _check_message(message)
     if not paths:
-        raise refusal(INVALID_PARAMS, "no_files", "no file is chosen: choose what is to be committed")
+        raise refusal(INVALID_PARAMS, "no_files", "no file is chosen: choose the files to commit")
     with ExitStack() as stack:
         view = await asyncio.to_thread(stack.enter_context, open_repository(folder))
         lock = stack.enter_context(_locked_index(view.places))
@@ -110,9 +110,9 @@ async def make_commit(
 
 def _check_message(message: str) -> None:
     if not message.strip():
-        raise refusal(INVALID_PARAMS, "no_message", "the message is empty: say what was changed")
+        raise refusal(INVALID_PARAMS, "no_message", "the message is empty: describe the change")
     if "\0" in message or len(message.encode("utf-8", "surrogatepass")) > MESSAGE_BYTES:
-        why = f"the message holds a NUL, or more than {MESSAGE_BYTES // 1024} KiB"
+        why = f"the message contains a NUL, or more than {MESSAGE_BYTES // 1024} KiB"
         raise refusal(INVALID_PARAMS, "bad_message", why)
 
 
@@ -131,7 +131,7 @@ def _moved_error() -> Exception:
 
 
 class _IndexLock:
-    """The file that keeps other git commands out, ours until the block ends."""
+    """The lock file against other git commands, until the block ends."""
 
     def __init__(self, index_file: Path, lock_file: Path, descriptor: int) -> None:
         self._index_file = index_file
@@ -186,7 +186,7 @@ class _CommitWork:
             shutil.copy2(view.places.index_file, self.index)
 
     async def stage(self, paths: Collection[str]) -> None:
-        """Put the files into our index, through the repository's filters."""
+        """Put the files into a separate index, through the repository's filters."""
         names = self._folder / "paths"
         names.write_bytes(b"".join(os.fsencode(path) + b"\0" for path in sorted(paths)))
         words = ("add", "--all", f"--pathspec-from-file={names}", "--pathspec-file-nul")
@@ -197,7 +197,7 @@ class _CommitWork:
             raise refusal(REFUSED, "git_failed", "git could not take the files", output=output)
 
     async def commit(self, message: str) -> str:
-        """What was printed. A commit that is there is made, whatever was said afterwards."""
+        """Commit, and return the output. A commit that is there is made, whatever was said afterwards."""
         text = self._folder / "message"
         text.write_text(message.strip() + "\n", encoding="utf-8", errors="replace")
         status, output = await self._git(
@@ -226,7 +226,7 @@ class _CommitWork:
     async def _git(
         self, words: Sequence[str], extra: Mapping[str, str], *, cwd: str, seconds: float
     ) -> tuple[int, str]:
-        """Its status, and what it and the hooks printed, which holds nothing that a terminal obeys."""
+        """The status of git, and its output and that of hooks, made harmless for terminals."""
         settings = [word for setting in _SETTINGS for word in ("-c", setting)]
         program = git_program()
         command = PlannedCommand(words=(program, *settings, *words), program=program, cwd=cwd)

@@ -67,7 +67,7 @@ def propose_message(
 
 
 def _summary(text: str) -> str:
-    """What the person wanted, as an order; empty if their first line says too little."""
+    """The person's request, as an imperative; empty if their first line says too little."""
     line = next((line for line in map(str.strip, text.splitlines()) if line), "")
     line = _POLITE.sub("", sanitize_line(line)).strip()
     sentence = re.split(r"(?<=[^\s.]{2})[.!?](?:\s|$)|\s[-–—]\s", line, maxsplit=1)[0].strip(" .,:;!?`*#")
@@ -129,7 +129,7 @@ def _known_area(files: Sequence[NamedChange], areas: Counter[str]) -> str:
 
 
 def _folder_of(files: Sequence[NamedChange]) -> str:
-    """The name of the folder that holds all files; of one file at the top, its own name."""
+    """The name of the common folder of all files; of one file at the top, its own name."""
     if len(files) == 1 and "/" not in files[0].path:
         return os.path.splitext(files[0].path)[0]
     return os.path.basename(os.path.commonpath([os.path.dirname(change.path) for change in files]))

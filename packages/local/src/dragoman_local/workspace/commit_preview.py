@@ -74,7 +74,7 @@ class CommitFile(Struct, frozen=True, kw_only=True):
     """`added`, `modified` or `removed`."""
     is_chosen: bool
     lines_added: int | None = None
-    """None if it was not chosen, or is no text."""
+    """None if it was not chosen, or is not text."""
     lines_removed: int | None = None
 
 
@@ -169,13 +169,13 @@ class RepositoryView:
             )
 
     def staged_paths(self) -> list[str]:
-        """What the index holds and the last commit does not, by path in the repository."""
+        """Paths that are in the index but not in the last commit, by path in the repository."""
         self._reset()
         words = ("diff-index", "--cached", "--name-only", "-z", "--no-renames", "--ignore-submodules=none")
         return read_names(self._run(*words, self.base, "--", cwd=self.places.top))
 
     def author(self) -> str:
-        """Who commits, as `Name <address>`. Git never makes one up."""
+        """The author of the commit, as `Name <address>`. Git never makes one up."""
         try:
             words = ("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
             line = os.fsdecode(self._ask(*words)).strip()
@@ -190,13 +190,13 @@ class RepositoryView:
 
     @property
     def base(self) -> str:
-        """What a commit is compared with: the last commit, or nothing."""
+        """The base of the comparison: the last commit, or nothing."""
         return self.head or _EMPTY_TREE[self.places.algorithm]
 
     # What would be committed.
 
     def changed_files(self) -> dict[str, str]:
-        """What differs from the index, by path in the folder: `added`, `modified` or `removed`."""
+        """Files that differ from the index, by path in the folder: `added`, `modified` or `removed`."""
         self._reset()
         self._run("update-index", "-q", "--refresh", may_be=(0, 1))
         words = ("diff-files", "--name-status", "-z", "--no-renames", "--ignore-submodules=all")
@@ -216,11 +216,11 @@ class RepositoryView:
         return self._run("write-tree", "--missing-ok").decode().strip()
 
     def identity(self, paths: Collection[str]) -> str:
-        """What a preview of these files stands for; empty if there are none."""
+        """An identifier of a preview of these files; empty if there are none."""
         return f"{self.head or 0}-{self.tree(paths)}" if paths else ""
 
     def line_counts(self) -> dict[str, tuple[int | None, int | None]]:
-        """Lines added and removed by the files of the last `tree`, by path; None for what is no text."""
+        """Lines added and removed by the files of the last `tree`, by path; None for what is not text."""
         counts: dict[str, tuple[int | None, int | None]] = {}
         for row in read_names(self._diff("--numstat", "-z")):
             plus, minus, path = row.split("\t", 2)
@@ -333,7 +333,7 @@ def repository_top(folder: str) -> str:
 def preview_commit(
     folder: str, *, paths: Collection[str] | None = None, own_paths: Collection[str] = ()
 ) -> CommitPreview:
-    """Look at what a commit of `paths` would hold; without them, of those of `own_paths` that differ.
+    """Prepare a preview of a commit of `paths`; without them, of those of `own_paths` that differ.
 
     Paths are those in the folder. Raises the answer that says why no commit can be made.
     """
@@ -427,7 +427,7 @@ def _total_size(folder: str, paths: Collection[str]) -> int:
 
 
 def _is_text(path: str) -> bool:
-    """Whether a name can be told to anybody."""
+    """Whether a name can be shown."""
     try:
         path.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
 """Makes unified diffs from bytes, as people and `patch` read them.
 
 Bounded: texts that differ in very many lines are shown as replaced. A name that could be mistaken for
-something else is quoted, so that no file name can make up lines of a diff. Bytes that are no UTF-8 are shown
+something else is quoted, so that no file name can make up lines of a diff. Bytes that are not UTF-8 are shown
 as escapes: such a diff is for reading, not for applying.
 """
 
@@ -33,7 +33,7 @@ class Diff(NamedTuple):
 
 
 class _LineEdit(NamedTuple):
-    """Lines of the old text that others stand for in the new one."""
+    """Lines of the old text, and the lines in their place in the new one."""
 
     old: int
     old_end: int
@@ -74,7 +74,7 @@ def without_hunks(before: bytes, after: bytes, hunks: Collection[int]) -> bytes:
 
 
 def quote_name(name: str) -> str:
-    """A name as git writes it: in quotes if it holds anything that could be misread."""
+    """A name as git writes it: in quotes if a part could be misread."""
     if name.isprintable() and not set(name) & {'"', "\\"}:
         return name
     inner = "".join(

@@ -1,4 +1,4 @@
-"""The environment variables of a command: a few of ours by name, and those of the request.
+"""The environment variables of a command: a few of this process by name, and those of the request.
 
 The parent's environment holds keys and tokens, so it is never handed on as a whole. Names are let through by
 a list of patterns; a name that looks like a secret is let through only if it is spelled out in that list. A
@@ -48,8 +48,9 @@ def command_environment(
     allow: Iterable[str] = (),
     refuse: Iterable[str] = HIJACKING,
 ) -> dict[str, str]:
-    """What a command gets. `allow` are further patterns for the parent's variables; a refused name among
-    `variables` is an error, because leaving it out in silence would run something else than was asked for.
+    """The variables that a command gets. `allow` are further patterns for the parent's variables; a refused
+    name among `variables` is an error, because leaving it out in silence would run something else than was
+    asked for.
     """
     env = {name: value for name, value in parent.items() if is_inherited(name, allow=allow)}
     env |= FIXED
@@ -74,7 +75,7 @@ def _check(name: str, value: str, refuse: Iterable[str]) -> None:
     try:
         (name + value).encode()
     except UnicodeEncodeError:
-        raise _bad("a variable holds half a character") from None
+        raise _bad("a variable contains half a character") from None
     if any(fnmatchcase(name, pattern) for pattern in refuse):
         why = f"the variable {name} makes one program run another, and is not set for commands here"
         raise refusal(FORBIDDEN, "bad_env", why, name=name)

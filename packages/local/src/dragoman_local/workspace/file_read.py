@@ -38,13 +38,13 @@ class RangeRead(NamedTuple):
 
 
 class FileContents(NamedTuple):
-    """What a file holds that is about to be overwritten."""
+    """The content of a file that is about to be overwritten."""
 
     version: Version
     status: os.stat_result
     encoding: Encoding
     text: str | None
-    """None if it is no text, or too large to be of use."""
+    """None if it is not text, or too large to be of use."""
 
 
 def read_text(
@@ -133,7 +133,7 @@ def _decode_text(data: bytes, encoding: Encoding, settings: FileSettings) -> tup
 
 
 class _FilePass:
-    """One pass over a file, and the version of what was seen in it."""
+    """One pass over a file, and the version of the content that it saw."""
 
     def __init__(self, fd: int, settings: FileSettings) -> None:
         self._fd = fd

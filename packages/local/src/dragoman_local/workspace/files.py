@@ -67,7 +67,9 @@ class FileDraft(NamedTuple):
 
 
 class SessionFiles:
-    """What a session may do. `writing` is held by whoever writes; sessions that share files share it."""
+    """The files that a session may use. `writing` is held by whoever writes; sessions that share files share
+    it.
+    """
 
     def __init__(
         self, roots: Roots, settings: FileSettings, *, known_versions: KnownVersions, writing: threading.Lock
@@ -82,7 +84,9 @@ class SessionFiles:
         return self.roots.locate(path, may_be_folder=may_be_folder)
 
     def read(self, path: str, *, first: int = 1, limit: int | None = None, at: str | None = None) -> FileText:
-        """`at` is what `locate` said: if the path leads elsewhere by now, nobody has approved that."""
+        """Read a file; `at` is the result of `locate`: if the path leads elsewhere by now, the approval does
+        not count.
+        """
         try:
             with self._open_file(path, at) as (place, fd):
                 keep = self.settings.keeps_base
@@ -138,7 +142,7 @@ class SessionFiles:
         return search(self.roots, self.settings, pattern, hidden=hidden, limit=limit)
 
     def write(self, path: str, draft: FileDraft, *, at: str | None = None) -> WriteResult | WriteClash:
-        """Write, or say what stands against it."""
+        """Write a file, or report the obstacle."""
         if len(draft.text) > self.settings.write_bytes:  # in bytes it is no shorter
             raise _too_long()
         with self._writing:

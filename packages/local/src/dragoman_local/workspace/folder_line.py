@@ -25,7 +25,7 @@ class FolderLine(Struct, frozen=True):
 
 
 def folder_line(store: TreeStore, root: str) -> FolderLine:
-    """What the store has of a folder, and of those that it was made of."""
+    """The stored history of a folder, and of the folders that it was made from."""
     turns = store.turns(root)
     line = FolderLine(store.looks(root), store.changes(root), turns, {turn.id: root for turn in turns})
     fork = store.fork_of(root)

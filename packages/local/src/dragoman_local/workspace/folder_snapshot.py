@@ -86,7 +86,7 @@ def find_repository(root: str, seconds: float) -> GitPlaces:
 
 
 def is_secret_name(path: str) -> bool:
-    """Whether a file of this name is there to hold secrets."""
+    """Whether files of this name usually contain secrets."""
     return _SECRET_NAME.fullmatch(path.rpartition("/")[2]) is not None
 
 
@@ -133,8 +133,8 @@ class PlainFolder:
         self._private.close()
 
     def capture(self, *, keep: bool, start: TurnStart | None = None) -> Capture:
-        """What is there now; with `keep`, its contents are kept. What may have changed since `start` is told
-        apart: it is no longer what was there before.
+        """The present state of the folder; with `keep`, its contents are kept. What may have changed since
+        `start` is told apart: it is no longer what was there before.
         """
         if start is not None:
             start.is_heeded = True
@@ -170,7 +170,7 @@ class PlainFolder:
         return capture
 
     def _finish(self, capture: Capture, walk: _Walk) -> None:
-        """What follows from all that was found."""
+        """The results of a whole walk."""
         entries = capture.entries
         for path, (record, entry) in self._read.items():
             if entries.get(path) is entry:
@@ -192,15 +192,15 @@ class PlainFolder:
             capture.notes += _list_in_note(self.root, what, sorted(names))
 
     def content(self, entry: SnapshotEntry) -> bytes:
-        """What was kept under this digest; FileNotFoundError if nothing was."""
+        """The stored content with this digest; FileNotFoundError if nothing was."""
         try:
             return self._private.content(entry.digest)
         except FileNotFoundError:
             return self._store.content(entry.digest)
 
     def _ignored_below(self, below: str, deadline: Deadline) -> list[str] | None:
-        """What the git repository ignores that begins in a folder; folders have a slash at their ends. None
-        if there are too many repositories, or git does not know this one.
+        """Ignored paths of the git repository that begin in a folder; folders have a slash at their ends.
+        None if there are too many repositories, or git does not know this one.
         """
         folder = os.path.join(self.root, below)
         if below not in self._repositories:
@@ -223,7 +223,7 @@ class PlainFolder:
         return [below + name for name in read_names(output)]
 
     def _known_entry(self, path: str, record: bytes, *, keep: bool) -> SnapshotEntry | None:
-        """What it was found to be earlier, if it is as it was then."""
+        """Its earlier entry, if it is unchanged."""
         before = self._read.get(path)
         if before is not None and before[0] == record and (not keep or self._has(before[1])):
             return before[1]
@@ -232,7 +232,7 @@ class PlainFolder:
     def _read_entry(
         self, path: str, name: str, folder: int, status: os.stat_result, *, is_kept: bool, is_private: bool
     ) -> SnapshotEntry | None:
-        """What is there; None if it is nothing that has a content."""
+        """The present file; None if it is nothing that has a content."""
         kind = kind_of(status)
         if kind is None:
             return None
@@ -329,7 +329,7 @@ class _Walk:
         return ignored_paths is not None
 
     def files(self) -> Iterator[tuple[str, str, int, os.stat_result]]:
-        """Everything that is no folder: its path, its name, the open folder that it is in, its record."""
+        """Everything that is not a folder: its path, its name, the open folder that it is in, its record."""
         try:
             folder = os.open(self._root, _FOLDER)
         except OSError:
@@ -400,7 +400,7 @@ def _record(status: os.stat_result) -> bytes:
 
 
 def _status_after(name: str, folder: int, before: os.stat_result) -> os.stat_result:
-    """The record of a file when it has been read: somebody may have written to it meanwhile."""
+    """The record of a file after reading it, because another program may have written to it meanwhile."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:  # gone since
@@ -408,7 +408,7 @@ def _status_after(name: str, folder: int, before: os.stat_result) -> os.stat_res
 
 
 def _list_in_note(root: str, what: str, names: list[str]) -> list[str]:
-    """A note about some names, the first of which it tells."""
+    """A note about some names, with the first of them."""
     if not names:
         return []
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

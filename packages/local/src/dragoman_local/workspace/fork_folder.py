@@ -51,8 +51,8 @@ class ForkPlan(Struct, frozen=True, kw_only=True):
 
 
 def plan_fork(store: TreeStore, root: str, look: int, *, place: str | None = None, name: str) -> ForkPlan:
-    """What it takes; changes nothing. `name` is for the branch, and for the place if none is given. Raises
-    `LocalMistake` where a fork cannot be made.
+    """The plan of a fork; changes nothing. `name` is for the branch, and for the place if none is given.
+    Raises `LocalMistake` where a fork cannot be made.
     """
     top = base = ""
     if any(os.path.lexists(folder / ".git") for folder in (Path(root), *Path(root).parents)):

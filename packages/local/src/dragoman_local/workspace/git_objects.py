@@ -26,7 +26,7 @@ _HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
 
 class AddedLines(NamedTuple):
-    """What commits add to one file."""
+    """Lines that commits add to one file."""
 
     path: str
     """In the repository, with slashes."""
@@ -37,14 +37,14 @@ class AddedLines(NamedTuple):
 
 
 def ask_git(root: str, *words: str, feed: bytes = b"") -> str:
-    """What git says to words that only read; `GitFailed` or `GitTimeout`."""
+    """The output of a git command that only reads; `GitFailed` or `GitTimeout`."""
     return os.fsdecode(
         run_git(ask_repository(git_program(), words), cwd=root, seconds=GIT_SECONDS, feed=feed)
     )
 
 
 def tracked_files(root: str, commit: str) -> dict[str, tuple[Kind, str]]:
-    """The files of a commit, by path, with their objects. What is no file is left out."""
+    """The files of a commit, by path, with their objects. What is not a file is left out."""
     found: dict[str, tuple[Kind, str]] = {}
     for line in ask_git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split("\0")[:-1]:
         head, _, path = line.partition("\t")
@@ -55,7 +55,7 @@ def tracked_files(root: str, commit: str) -> dict[str, tuple[Kind, str]]:
 
 
 def read_objects(root: str, names: Sequence[str]) -> Iterator[bytes]:
-    """What these objects hold, in their order."""
+    """The content of these objects, in their order."""
     command = ask_repository(git_program(), ("cat-file", "--batch"))
     for start in range(0, len(names), BATCH):
         feed = "".join(f"{name}\n" for name in names[start : start + BATCH]).encode()
@@ -70,9 +70,7 @@ def read_objects(root: str, names: Sequence[str]) -> Iterator[bytes]:
 
 
 def commit_span(root: str, name: str) -> tuple[str, str]:
-    """The two trees that `COMMIT` or `OLD..NEW` stand for; a commit stands for what it adds to its first
-    parent.
-    """
+    """The two trees of `COMMIT` or `OLD..NEW`; a commit stands for what it adds to its first parent."""
     old, dots, new = name.partition("..")
     last = ask_git(
         root, "rev-parse", "--verify", "--end-of-options", f"{(new or 'HEAD') if dots else name}^{{commit}}"
@@ -86,7 +84,7 @@ def commit_span(root: str, name: str) -> tuple[str, str]:
 
 
 def added_lines(root: str, first: str, last: str) -> list[AddedLines]:
-    """What is new between two trees, file by file. Moved files count with what changed in them."""
+    """The new lines between two trees, file by file. Moved files count with what changed in them."""
     words = ("diff-tree", "-r", "-M", "-U0", "-z", "--patch-with-raw", "--no-ext-diff", "--no-textconv")
     raw, _, patch = ask_git(root, *words, "--no-color", first, last).partition("\0\0")
     sections = [section.split("\n") for section in f"\n{patch}".split("\ndiff --git ")[1:]]

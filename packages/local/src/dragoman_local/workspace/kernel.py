@@ -58,7 +58,7 @@ def _libc() -> ctypes.CDLL | None:
 
 @cache
 def can_open_beneath() -> bool:
-    """Whether this kernel has the call, nobody forbids it, and `/proc` can tell where it led."""
+    """Whether this kernel has the call, permits it, and `/proc` can show where it led."""
     try:
         probe = os.open("/", FOLDER)
         try:

@@ -90,7 +90,7 @@ class LentFiles:
     async def read_range(
         self, path: str, *, offset: int = 0, limit: int | None = None, if_version: Version | None = None
     ) -> RangeRead:
-        """Bytes, as they are on disk: an editor holds text."""
+        """Read bytes from the disk: an editor has only text."""
         at = await self._admit("read", path)
         return await in_disk_thread(
             self._folder,
@@ -103,7 +103,7 @@ class LentFiles:
         )
 
     async def stat(self, path: str) -> FileStatus:
-        """What is there, unsaved text included."""
+        """Describe a file, unsaved text included."""
         at = await self._admit("stat", path)
         name = self._buffer_name(path, at)
         if name is not None:
@@ -207,7 +207,7 @@ class LentFiles:
             return "refuse"
         if settings.stale == "merge":
             return "merge"
-        if self._around.ask is None:  # nobody is there to be asked
+        if self._around.ask is None:  # nobody can answer here
             return "refuse"
         return await self._around.ask(
             WriteConflict(

@@ -51,7 +51,7 @@ class TerminalRequest(Struct, frozen=True, kw_only=True):
 
 
 class LentTerminals:
-    """What an agent gets in one session. `roots` may be exchanged when the session is opened anew."""
+    """The terminals of an agent in one session. `roots` may be exchanged when the session is opened anew."""
 
     def __init__(
         self,
@@ -61,7 +61,9 @@ class LentTerminals:
         guard: Guard | None = None,
         on_no_wall: Callable[[str], None] | None = None,
     ) -> None:
-        """`on_no_wall` hears why commands run without a wall that nobody switched off, once."""
+        """`on_no_wall` gets the reason, once, if commands run without a sandbox although it was not switched
+        off.
+        """
         self.session_id = ""
         self.roots = roots
         self.settings = settings
@@ -198,14 +200,16 @@ class LentTerminals:
         )
 
     async def _wall_opened(self) -> Wall | None:
-        """Without blocking: the first one reads folders, and tries what the machine can hold."""
+        """Open the sandbox without blocking: the first one reads folders, and tries what the machine
+        supports.
+        """
         try:
             wall = await in_disk_thread(self.roots.folders[0], self.wall.open, self.roots.folders)
         except LocalMistake as error:
             raise refusal(FORBIDDEN, "no_wall", str(error)) from error
         if wall is None and self.settings.sandbox == "auto" and not self.wall.is_told:
             self.wall.is_told = True
-            self._on_no_wall(f"commands run without a sandbox ({self.wall.text})")
+            self._on_no_wall(f"commands run without a sandbox: {self.wall.reason}")
         return wall
 
     async def _cwd_opened(self, cwd: str | None) -> tuple[int, str]:
@@ -218,7 +222,7 @@ class LentTerminals:
             raise
 
     def _open_cwd(self, cwd: str | None) -> tuple[int, str]:
-        """The folder to start in, held open so that it cannot be exchanged, and where it is."""
+        """The folder to start in, kept open so that it cannot be exchanged, and its path."""
         path = self.roots.cwd if cwd is None else cwd
         with _about_cwd():
             if self.settings.confine_cwd or cwd is None:

@@ -39,7 +39,7 @@ class Origin(NamedTuple):
     """The origin of a line."""
 
     turn: Turn | None
-    """The turn in which it was written; None if that was no turn, or nobody knows."""
+    """The turn in which it was written; None if that was not a turn, or nobody knows."""
     is_known: bool = True
     """False for what nobody saw."""
     path: str = ""
@@ -201,7 +201,7 @@ class LineHistory:
         return files, earlier
 
     def side_by_side(self) -> list[Turn]:
-        """Turns that ran at the same time as another one: of these, what they were at work on tells."""
+        """Turns that ran at the same time as another one: their known work decides."""
         found: dict[int, Turn] = {}
         for last, look in pairwise(self._looks):
             turns = self._turns_between(last, look)
@@ -210,7 +210,7 @@ class LineHistory:
         return list(found.values())
 
     def changed_by_others(self, since: int) -> set[str]:
-        """Files that were changed after a look by somebody else than a turn, or nobody knows by whom."""
+        """Files that another or an unknown program changed after a look."""
         found: set[str] = set()
         contents: dict[str, set[str]] = {}  # that a rewind may have put back
         for last, look in pairwise((None, *self._looks)):
@@ -257,7 +257,9 @@ class LineHistory:
         look: Look,
         removed: RemovedLines[Origin],
     ) -> _Edit | None:
-        """What is as it was in a changed file. What was removed may have moved to others."""
+        """Keep the authors of unchanged lines in a changed file. What was removed may have moved to
+        others.
+        """
         path, entry = change.path, change.entry
         old = files.get(path)
         is_sure = change.is_sure and (path not in files or (old is not None and old.is_sure))
@@ -302,7 +304,7 @@ class LineHistory:
         return _Edit(change, before, new, origins, added_runs, owners, runs)
 
     def _lines(self, change: Change) -> list[str] | None:
-        """None if the content is no text, or is not kept."""
+        """None if the content is not text, or is not kept."""
         assert change.entry is not None
         if not change.entry.is_kept or change.entry.kind == "link":
             return None
@@ -325,7 +327,7 @@ class LineHistory:
                     edit.origins[place] = origin
 
     def _finish(self, edit: _Edit) -> _File:
-        """What is left is of whoever was at work."""
+        """Give the remaining lines to the author at work."""
         origins = [
             self._new_origin(edit, line) if origin is None else origin
             for origin, line in zip(edit.origins, edit.new, strict=True)
@@ -346,7 +348,7 @@ class LineHistory:
         return UNKNOWN if turn is None else Origin(turn, True, change.path, change.changed_at, line)
 
     def _owners(self, change: Change, last: Look | None, look: Look) -> Sequence[Turn] | Origin:
-        """Who may have changed a file between two looks."""
+        """The possible authors of a change between two looks."""
         if last is None:
             return UNKNOWN
         turns = self._turns_between(last, look)
@@ -376,7 +378,7 @@ MOST_FILES = 3000
 
 
 def _plain_lines(data: bytes) -> list[str]:
-    """How lines end, and whether a mark stands before the first one, changes no line."""
+    """The lines without their ends and a leading mark, which do not count as changes."""
     text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     return [line.removesuffix("\n").removesuffix("\r") for line in lines_of(text)]
 
@@ -433,7 +435,7 @@ def _keep_indented(
     end: int,
     origins: list[Origin | None],
 ) -> None:
-    """What a turn only moved to the right or left, in its place, is its author's, however short it is."""
+    """Keep the author of a line that a turn only indented, however short it is."""
     texts = [line.split() for line in old.lines[left:left_end]], [line.split() for line in new[right:end]]
     for run in same_lines(*([" ".join(words) for words in text] for text in texts)):
         for step in range(run.length):
@@ -443,7 +445,7 @@ def _keep_indented(
 
 def _keep_moved(edits: Sequence[_Edit]) -> None:
     """A short line that is gone in one place and new in another, once each, was moved. Where that was done
-    in a turn and the line was no turn's, it still is not.
+    in a turn and the line was not a turn's, it still is not.
     """
     removed: dict[str, list[Origin]] = {}
     added: dict[str, list[tuple[_Edit, int]]] = {}

@@ -174,7 +174,7 @@ def letters(text: str) -> int:
 
 
 def sliding_pairs(new: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int]]:
-    """Lines of an insertion that are like lines beside it: nobody can say which of the two was inserted."""
+    """Inserted lines that equal lines beside them: which of the two was inserted is unknown."""
     at = 1
     while first - at >= 0 and end - at >= first and new[first - at] == new[end - at]:
         yield first - at, end - at
@@ -203,7 +203,7 @@ class RemovedLines(Generic[Mark]):
                 self._index.setdefault(key, []).append((len(self._runs) - 1, line))
 
     def age(self) -> None:
-        """What was removed so far was removed earlier."""
+        """Mark the removed lines so far as removed earlier."""
         self._earlier = len(self._runs)
 
     def find(self, run: Run) -> Iterator[tuple[int, Sequence[Mark], bool]]:

@@ -34,7 +34,7 @@ _Elicits: TypeAlias = Callable[[v1.CreateElicitationRequest, object], Awaitable[
 
 
 class Subagents(Protocol):
-    """The interface that tells which session works for which; `SubagentTree` implements it."""
+    """The interface that knows which session works for which; `SubagentTree` implements it."""
 
     def root_of(self, session_id: str) -> str: ...
     def requester(self, session_id: str) -> str: ...
@@ -149,7 +149,7 @@ class LocalClient:
 
 
 def settings_for(info: v1.Implementation | None) -> FileSettings:
-    """How files are lent to this agent."""
+    """The settings of files for this agent."""
     # Gemini reads each file before it creates it, and gives up when that is answered with an error.
     reads_first = info is not None and "gemini" in info.name.lower()
     return FileSettings(missing="empty" if reads_first else "not_found")

@@ -56,11 +56,11 @@ class PackedContents:
         return added
 
     def missing(self, connection: sqlite3.Connection, digests: Iterable[str]) -> set[str]:
-        """Those of which no content is kept."""
+        """Digests without stored content."""
         return {name for name in digests if self._row(connection, bytes.fromhex(name)) is None}
 
     def sweep(self, connection: sqlite3.Connection, live: Collection[bytes]) -> None:
-        """Remove contents that nobody names; what is packed against them is packed anew."""
+        """Remove contents without a reference; what is packed against them is packed anew."""
         rows = connection.execute("select id, digest, base from blobs").fetchall()
         dead = {number for number, digest, _ in rows if digest not in live}
         for number, digest, base in rows:
@@ -74,7 +74,7 @@ class PackedContents:
         self._recent_bytes = 0
 
     def content(self, connection: sqlite3.Connection, digest: bytes) -> bytes:
-        """What is kept under a digest; FileNotFoundError if nothing is."""
+        """The stored content with a digest; FileNotFoundError if nothing is."""
         row = self._row(connection, digest)
         if row is None:
             raise FileNotFoundError(f"no content is kept under {digest.hex()}")

@@ -37,13 +37,13 @@ class Route(NamedTuple):
 def parse(path: str) -> Route:
     """Split an agent's path into names, or refuse it."""
     if "\0" in path:
-        raise bad_path("the path holds a NUL character")
+        raise bad_path("the path contains a NUL character")
     if not path.startswith("/"):
         raise bad_path("the path must be absolute")
     try:
         path_bytes = os.fsencode(path)
     except UnicodeEncodeError:
-        raise bad_path("the path holds half a character") from None
+        raise bad_path("the path contains half a character") from None
     if len(path_bytes) >= LONGEST_PATH:
         raise bad_path("the path is too long")
     names = split_path(path)
@@ -64,5 +64,5 @@ def join_names(names: Names) -> str:
 
 
 def names_below(names: Names, start: Names) -> Names | None:
-    """What comes after `start`, or None where `names` begins otherwise. `/a/b` does not begin `/a/bc`."""
+    """The names after `start`, or None if `names` begins otherwise. `/a/b` does not begin `/a/bc`."""
     return names[len(start) :] if names[: len(start)] == start else None

@@ -47,14 +47,14 @@ class FilePlace:
         """Where that is, links resolved. To remember it by, never to open it by."""
 
     def status(self) -> os.stat_result | None:
-        """What is there, without following anything; None when nothing is."""
+        """The file at a path, without following a link; None when nothing is."""
         try:
             return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
     def file_status(self) -> os.stat_result | None:
-        """The same, with everything refused that is no regular file."""
+        """The same, with everything refused that is not a regular file."""
         status = self.status()
         if status is not None:
             check_regular(status.st_mode)

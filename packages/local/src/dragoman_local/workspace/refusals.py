@@ -43,7 +43,7 @@ def refusal(code: int, reason: str, why: str, **more: object) -> ErrorAnswer:
 
 
 def reason_of(error: ErrorAnswer) -> str:
-    """The reason word of one of our errors, for programs; empty for others."""
+    """The reason word of an error of the workspace, for programs; empty for others."""
     return str(error.data.get("reason", "")) if isinstance(error.data, dict) else ""
 
 
@@ -74,7 +74,7 @@ def not_a_file() -> ErrorAnswer:
 
 
 def special_file(what: str) -> ErrorAnswer:
-    return refusal(FORBIDDEN, "special", f"the path names {what}, which is not lent")
+    return refusal(FORBIDDEN, "special", f"the path names {what}, which agents can't use here")
 
 
 def root_gone(how: str) -> ErrorAnswer:
@@ -90,7 +90,7 @@ def not_text(why: str) -> ErrorAnswer:
 
 
 def from_system(error: OSError) -> ErrorAnswer:
-    """The error for a system error, without the system's text, which holds paths."""
+    """The error for a system error, without the system's text, which contains paths."""
     entry = _SYSTEM_ERRORS.get(error.errno or 0)
     if entry is None:
         name = errno.errorcode.get(error.errno or 0, "an unknown error")

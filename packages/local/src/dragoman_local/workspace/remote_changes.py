@@ -67,7 +67,7 @@ class RemoteSnapshot:
         self._session_id = session_id
 
     async def compare(self) -> RemoteChanges:
-        """What has changed since. Raises `LocalMistake` if nobody can say."""
+        """The changes since then. Raises `LocalMistake` if nobody can say."""
         answer = await _ask(self._call, CHANGES_METHOD, {"sessionId": self._session_id})
         try:
             changes = convert(answer, ChangesAnswer)
@@ -117,7 +117,7 @@ async def look_there(call: CallMethod, session_id: str) -> RemoteSnapshot:
 
 
 async def _ask(call: CallMethod, method: str, params: dict[str, Any]) -> Any:
-    """The answer. That there is none is no reason to end a run: the turn's own failure says more."""
+    """The answer. That there is none is not a reason to end a run: the turn's own failure says more."""
     try:
         return await call(method, params)
     except CallFailed as error:
@@ -183,7 +183,7 @@ class DiskLooks:
     async def _compare(self, session_id: str) -> ChangesAnswer:
         snapshot = self._snapshots.get(session_id)
         if snapshot is None:
-            raise LocalMistake("nobody has looked at the folders of this session")
+            raise LocalMistake("Dragoman has not looked at the folders of this session")
         changes = self._changes[session_id] = await snapshot.compare()
         return ChangesAnswer(files=list(changes.files), notes=list(changes.notes))
 

@@ -53,7 +53,7 @@ class RewindFailure(Struct, frozen=True, kw_only=True):
 
 
 class RewindDone(Struct, frozen=True, kw_only=True):
-    """What was put back."""
+    """The restored files."""
 
     turn: int
     """The turn before which the files are now; 0 if a rewind was undone."""
@@ -61,7 +61,7 @@ class RewindDone(Struct, frozen=True, kw_only=True):
     failures: list[RewindFailure]
 
     def notice(self, cwd: str) -> tuple[str, str]:
-        """What the conversation says of it: a title, and which files."""
+        """The notice in the conversation: a title, and the files."""
         names = [os.path.relpath(path, os.path.realpath(cwd)) for path in self.paths]
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         title = f"Files put back to before turn {self.turn}:" if self.turn else "Rewind undone:"
@@ -108,7 +108,7 @@ class RewindPlan:
 
     @property
     def files(self) -> Sequence[FileChange]:
-        """What is different now from how it was, in the order of `steps`."""
+        """The files that differ now, in the order of `steps`."""
         return self._files
 
     async def carry_out(
@@ -203,7 +203,7 @@ class FolderRewind:
         return await asyncio.to_thread(lambda: any(self._store.is_busy(plan.root) for plan in self.plans))
 
     async def preview(self, turn: int) -> dict[str, Any]:
-        """What would change and whose work that is, as JSON: each file as putting it back would change it.
+        """The changes of a rewind and their authors, as JSON: each file as putting it back would change it.
         What was added to it since goes.
         """
         return {
@@ -269,12 +269,12 @@ class FolderRewind:
 
 @asynccontextmanager
 async def planned_rewind(store: TreeStore, places: Places) -> AsyncIterator[FolderRewind]:
-    """The plans for some folders, held until this is left. Raises `RewindRefused`."""
+    """The plans for some folders, valid inside the block. Raises `RewindRefused`."""
     async with AsyncExitStack() as stack:
         plans: list[RewindPlan] = []
         for root, look in places:
             if not await asyncio.to_thread(os.path.isdir, root):
-                raise RewindRefused(f"{root} is not there any more")
+                raise RewindRefused(f"{root} no longer exists")
             plans.append(await plan_rewind(store, root, look))
             stack.push_async_callback(plans[-1].aclose)
         yield FolderRewind(store, plans)
@@ -329,8 +329,8 @@ NAMED = 20
 
 
 def rewind_note(store: TreeStore, session: str, roots: Collection[str]) -> str:
-    """What an agent must be told with its next prompt: that files of its folders were put back since its last
-    turn. Empty if none were, or all of that was taken back.
+    """The note for an agent's next prompt: files of its folders were put back since its last turn. Empty if
+    none were, or all of that was taken back.
     """
     parts: list[str] = []
     for root in map(os.path.realpath, roots) if store.has_rewinds() else ():

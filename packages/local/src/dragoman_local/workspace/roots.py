@@ -1,4 +1,4 @@
-"""The folders of a session: its `cwd` and additional directories, held open as descriptors.
+"""The folders of a session: its `cwd` and additional directories, kept open as descriptors.
 
 A path is opened from the descriptor of the root that it begins with, and never judged by its text (`beneath`
 does that). A root that is itself a link is resolved once, when it is opened; if somebody removes or replaces
@@ -55,7 +55,7 @@ class Roots:
     ) -> None:
         """`use_kernel=False` walks every path by hand, as is done where the kernel cannot help."""
         if os.open not in os.supports_dir_fd:
-            raise LocalMistake("files can be lent only on systems that open them relative to a folder")
+            raise LocalMistake("agents can get files only on systems that open files relative to a folder")
         self._use_kernel = kernel.can_open_beneath() if use_kernel is None else use_kernel
         self._roots: list[WorkspaceRoot] = []
         self._lock = threading.Lock()
@@ -138,7 +138,7 @@ class Roots:
             self._release()
 
     def close(self) -> None:
-        """Let the folders go, as soon as nobody is at work in them. Nothing is served any more."""
+        """Close the folders as soon as they are unused. Nothing is served any more."""
         self._is_closed = True
         self._release()
 
@@ -209,7 +209,7 @@ _DOWN = kernel.FOLDER | getattr(os, "O_NOFOLLOW", 0)
 
 
 class WorkspaceRoot(Struct, frozen=True):
-    """A folder of the session, held open."""
+    """A folder of the session, kept open."""
 
     fd: int
     spelled_names: Names

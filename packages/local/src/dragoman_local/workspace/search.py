@@ -67,7 +67,7 @@ def _split(roots: Roots, pattern: str) -> tuple[str, Names]:
         raise bad_path("the pattern is empty")
     route = parse(pattern if pattern.startswith("/") else f"{roots.cwd}/{pattern}")
     if ".." in route.names:
-        raise bad_path("a pattern may not hold `..`")
+        raise bad_path("a pattern can't contain `..`")
     plain = next((at for at, name in enumerate(route.names) if _WILD.search(name)), len(route.names) - 1)
     plain = max(plain, 0)
     return join_names(route.names[:plain]), route.names[plain:]
@@ -109,7 +109,7 @@ class GlobPattern:
         return self._with_hidden or not name.startswith(".") or pattern.startswith(".")
 
     def _skip_any_folders(self, positions: set[int]) -> frozenset[int]:
-        """`**` may also stand for no folder at all, but not for the file itself."""
+        """Let `**` also match no folder, but not the file itself."""
         for at in sorted(positions):
             while at < len(self._names) - 1 and self._names[at] == _ANY_FOLDERS:
                 at += 1
@@ -180,7 +180,7 @@ class _Hunt:
         try:
             with self._roots.place(path) as place:
                 return place.file_status() is not None
-        except ErrorAnswer:  # it leads out, or to something that is no file
+        except ErrorAnswer:  # it leads out, or to something that is not a file
             return False
 
     def _take(self, path: str) -> None:
@@ -190,7 +190,7 @@ class _Hunt:
 
 
 def _can_be_said(name: str) -> bool:
-    """A name that is no UTF-8 cannot be written in JSON, and nobody could ask for the file."""
+    """Whether a name is UTF-8: another name cannot be written in JSON, or requested."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -76,7 +76,7 @@ class FileSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def keeps_base(self) -> bool:
-        """Whether somebody may want to merge."""
+        """Whether merges are possible."""
         return self.stale != "refuse"
 
 
@@ -96,7 +96,7 @@ class LocalRules(Struct, frozen=True, kw_only=True):
     shell_lines: bool = False
     """Whether a line of shell is run by a shell, once it is permitted; else it is refused."""
     sandbox: SandboxChoice = "auto"
-    """The wall around commands in terminals of ours."""
+    """The sandbox around commands in terminals of ours."""
 
 
 class TerminalSettings(Struct, frozen=True, kw_only=True):
@@ -132,12 +132,12 @@ class TerminalSettings(Struct, frozen=True, kw_only=True):
     """Seconds from asking a command to end to killing it."""
 
     sandbox: SandboxChoice = "auto"
-    """The wall around commands. `auto` is `workspace` where the machine can hold it, and none where not; a
+    """The sandbox around commands. `auto` is `workspace` where the machine can hold it, and none where not; a
     profile by name is refused where it cannot be held.
     """
 
     secrets: tuple[str, ...] = ()
-    """Files and folders that commands behind the wall do not see, beside those of the home folder."""
+    """Files and folders that commands in the sandbox do not see, beside those of the home folder."""
 
 
 DEFAULT_TERMINALS = TerminalSettings()

@@ -55,7 +55,7 @@ DEFAULT_SNAPSHOT = SnapshotSettings()
 TICK = 50_000_000
 """Nanoseconds within which two changes may bear the same date."""
 
-LATE_CHANGE = "changed as the turn began, so that nobody knows what they were before"
+LATE_CHANGE = "changed as the turn began, so their earlier content is unknown"
 
 
 class SnapshotEntry(NamedTuple):
@@ -102,7 +102,7 @@ class Capture(Struct):
     """Its number in a store that keeps it."""
 
     def has_missed(self, path: str) -> bool:
-        """Whether nobody knows if the file was there, and with what."""
+        """Whether the file's earlier existence and content are unknown."""
         if path in self.entries:
             return False
         folder = path[: path.rfind("/") + 1]
@@ -125,7 +125,7 @@ class TurnStart:
             self.moment = time.time_ns()
 
     def is_before(self, status: os.stat_result) -> bool:
-        """Whether the turn had begun when something was changed, as far as its record tells."""
+        """Whether the turn had begun when a change was made, as far as its record shows."""
         return self.moment is not None and changed_at(status) >= self.moment - TICK
 
 
@@ -191,7 +191,7 @@ def content_at(name: str, *, folder: int) -> bytes:
 def open_parent(root: str, path: str, *, make: bool = False) -> int:
     """The folder that a relative path is in, reached from the root without following a link.
 
-    NotADirectoryError or ELOOP if something on the way is no folder any more.
+    NotADirectoryError or ELOOP if something on the way is not a folder any more.
     """
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -151,7 +151,7 @@ class Snapshot:
         return self._archive
 
     def keeps(self, path: str) -> bool:
-        """Whether it holds what a file was, or when it was last changed."""
+        """Whether it has the file's earlier content, or the time of its last change."""
         for root, capture in zip(self.roots, self._captures, strict=True):
             if path.startswith(f"{root}/") and path[len(root) + 1 :] in capture.entries:
                 return True
@@ -181,7 +181,7 @@ class Snapshot:
 
     @property
     def entries(self) -> Mapping[str, SnapshotEntry]:
-        """What was in the first of the folders."""
+        """The entries of the first folder."""
         return self._captures[0].entries
 
     @property
@@ -190,7 +190,7 @@ class Snapshot:
         return self._captures[0].private
 
     def changes_since(self, entries: Mapping[str, SnapshotEntry]) -> TurnChangeSet:
-        """What is different in the first of the folders from how it was earlier; its contents are kept."""
+        """The differences of the first folder from an earlier state; its contents are kept."""
         earlier = Snapshot(self._archive)
         earlier._captures = [Capture(entries=dict(entries)), *self._captures[1:]]
         changes = earlier._list_changes(self, is_past=False)
@@ -220,7 +220,7 @@ class Snapshot:
             store.keep_within_budget()
 
     def write_turn(self, turn: int, at: str) -> None:
-        """`record` for whoever is in a transaction of the store: `StaleLook` is theirs to mend."""
+        """`record` for callers in a transaction of the store, who handle `StaleLook`."""
         store = self._archive.store
         for ground, capture in zip(self._archive.grounds, self._captures, strict=True):
             store.record_look(ground.root, capture, turn=turn, at=at)
@@ -240,11 +240,11 @@ class Snapshot:
         return twin
 
     async def compare(self, later: Snapshot | None = None) -> TurnChangeSet:
-        """What has changed since, until now or until a snapshot that was retaken. May be asked again."""
+        """The changes since then, until now or until a repeated snapshot. May be asked again."""
         return await asyncio.to_thread(self._compare, later)
 
     def adopt(self, path: str, later: Snapshot) -> None:
-        """From now on one file counts as it was when `later` was taken, which shares our contents."""
+        """Let one file count as it was when `later` was taken, which shares the contents."""
         if self._has_twin:  # to whom it counts as before
             self._captures = [replace(capture, entries={**capture.entries}) for capture in self._captures]
             self._has_twin = False
@@ -320,7 +320,9 @@ AfterLook: TypeAlias = Callable[[Snapshot], None]
 def _differences(
     before: Capture, after: Capture
 ) -> list[tuple[str, SnapshotEntry | None, SnapshotEntry | None]]:
-    """What one look found and the other did not. A look that was cut short proves nothing by not finding."""
+    """Entries of one look that the other does not have. A look that was cut short proves nothing by not
+    finding.
+    """
     different: list[tuple[str, SnapshotEntry | None, SnapshotEntry | None]] = []
     for path, old in before.entries.items():
         new = after.entries.get(path)

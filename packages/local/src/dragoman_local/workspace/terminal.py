@@ -45,7 +45,7 @@ its output is all that is kept, and others use this loop too.
 
 
 class ProcessExit(NamedTuple):
-    """How a program ended: one of the two, or neither if nobody could tell."""
+    """The end of a program: one of the two, or neither if it is unknown."""
 
     code: int | None
     signal: str | None
@@ -112,8 +112,8 @@ class TerminalProcess:
         return self.ring.tail()
 
     async def wall_note(self) -> str:
-        """What the words of a command that has failed name and the wall keeps from it, as a line for behind
-        its output; empty if there is nothing to say, or no room for it.
+        """A line after the output of a failed command, about a path of its words that the sandbox protects;
+        empty if there is nothing to say, or no room for it.
         """
         has_failed = self.exit is not None and self.exit.code not in (0, None)
         if self._boundary is None or not has_failed:
@@ -206,8 +206,8 @@ def _descriptors() -> tuple[int, int, int]:
 
 
 def _behind(wall: Wall, program: Program) -> Program:
-    """The same program behind a wall. Its launcher starts even if the interpreter of a script is missing, so
-    that is looked for here: whoever asked for the command hears of it as without a wall.
+    """The same program in a sandbox. Its launcher starts even if the interpreter of a script is missing, so
+    that is looked for here: whoever asked for the command hears of it as without a sandbox.
     """
     head = b""
     with suppress(PermissionError), open(program.command[0], "rb") as file:  # to run it is enough
@@ -264,7 +264,7 @@ class OutputBuffer:
         self._is_finished = False
 
     def __len__(self) -> int:
-        """Bytes that are held now."""
+        """The number of bytes in the buffer."""
         return len(self._tail_bytes)
 
     def feed(self, chunk: bytes) -> None:
@@ -273,7 +273,7 @@ class OutputBuffer:
             self._trim()
 
     def finish(self) -> None:
-        """There will be no more: half a character at the end is no character any more."""
+        """There will be no more: half a character at the end is not a character any more."""
         self._trim()
         self._is_finished = True
 
@@ -282,7 +282,7 @@ class OutputBuffer:
         self._trim()
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         text = decoder.decode(bytes(self._tail_bytes), self._is_finished)
-        # A byte that is no UTF-8 becomes a character of three.
+        # A byte that is not UTF-8 becomes a character of three.
         shorter = _last_bytes(text, self._limit)
         return OutputTail(shorter, self._is_truncated or len(shorter) < len(text))
 

@@ -21,7 +21,7 @@ class Encoding(NamedTuple):
 
     codec: str
     mark: bytes = b""
-    """The byte order mark that it begins with. It is no part of the text."""
+    """The byte order mark that it begins with. It is not a part of the text."""
 
     def decode(self, data: bytes) -> str:
         """The text of a whole file; refuses what is none."""
@@ -33,7 +33,7 @@ class Encoding(NamedTuple):
             data = text.encode(self.codec)
         except UnicodeEncodeError:
             raise not_text(
-                f"the text holds characters that the file's encoding, {self.codec}, has not"
+                f"the text contains characters that the file's encoding, {self.codec}, does not have"
             ) from None
         return data if data.startswith(self.mark) else self.mark + data
 

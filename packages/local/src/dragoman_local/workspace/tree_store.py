@@ -151,7 +151,7 @@ class Fork(NamedTuple):
 
 
 class _Files(NamedTuple):
-    """What a look found, by path, and the system's records of it."""
+    """The files of a look, by path, and the system's records of them."""
 
     entries: Mapping[str, SnapshotEntry]
     records: Mapping[str, bytes]
@@ -189,7 +189,7 @@ class TreeStore:
 
     @property
     def is_lasting(self) -> bool:
-        """Whether what it holds is there tomorrow."""
+        """Whether its content is kept beyond this process."""
         return bool(self.path)
 
     @cached_property
@@ -214,8 +214,8 @@ class TreeStore:
             self._marks.close()
 
     def together(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
-        """What comes of each of these, in one transaction: a result, `StaleLook`, or why it failed. If the
-        transaction fails, each is tried alone.
+        """The results of these in one transaction: a result each, `StaleLook`, or the reason of a failure. If
+        the transaction fails, each is tried alone.
         """
         try:
             with self._writing():
@@ -225,7 +225,7 @@ class TreeStore:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, and nobody writes between. Within another one it is part of that."""
+        """A transaction: all or nothing, without other writers. Within another one it is part of that."""
         with self._reading() as connection:
             if connection.in_transaction:
                 yield connection
@@ -288,19 +288,19 @@ class TreeStore:
             return self._contents.keep(connection, contents)
 
     def missing(self, digests: Iterable[str]) -> set[str]:
-        """Those of which no content is kept."""
+        """Digests without stored content."""
         with self._reading() as connection:
             return self._contents.missing(connection, digests)
 
     def content(self, name: str) -> bytes:
-        """What is kept under a digest; FileNotFoundError if nothing is."""
+        """The stored content with a digest; FileNotFoundError if nothing is."""
         with self._reading() as connection:
             return self._contents.content(connection, bytes.fromhex(name))
 
     # Looks.
 
     def files(self, root: str) -> dict[str, tuple[SnapshotEntry, bytes | None, bool]]:
-        """What the last look found, with the system's records of it, and whether the content is kept."""
+        """The files of the last look, with the system's records, and whether the content is kept."""
         with self._reading() as connection:
             rows = connection.execute(
                 "select path, kind, files.digest, files.size, mode, record, blobs.id is not null from files "
@@ -360,7 +360,7 @@ class TreeStore:
             connection.execute(_SET_END[at], (look, turn, folder))
 
     def _number_of(self, table: str, column: str, name: str) -> int:
-        """The number that stands for a name; there are few of them. For whoever writes."""
+        """The number of a name; there are few of them. For whoever writes."""
         number = self._numbers.get((table, name))
         if number is None:
             assert self._connection is not None
@@ -375,7 +375,7 @@ class TreeStore:
     def _known_files(
         self, connection: sqlite3.Connection, folder: int, last: tuple[int, float] | None
     ) -> _Files:
-        """What the last look at a folder found; mostly it was ours."""
+        """The files of the last look at a folder; mostly it was ours."""
         at, files = self._last_files.get(folder, (None, None))
         if last is None:
             return _Files({}, {})
@@ -445,12 +445,12 @@ class TreeStore:
             return [row[0] for row in connection.execute("select root from folders")]
 
     def record_fork(self, root: str, fork: Fork) -> None:
-        """What a folder was made of: who wrote its lines is known from there."""
+        """Store the origin of a folder, from which the authors of its lines are known."""
         with self._writing() as connection:
             connection.execute("insert or replace into forks values (?, ?, ?, ?)", (root, *fork))
 
     def fork_of(self, root: str) -> Fork | None:
-        """What a folder was made of; None if it is no fork."""
+        """The origin of a folder; None if it is not a fork."""
         with self._reading() as connection:
             row = connection.execute(
                 "select source, look, first from forks where root = ?", (root,)
@@ -484,7 +484,7 @@ class TreeStore:
             return turn
 
     def end_turn(self, turn: int) -> None:
-        """It runs no more; without a look after it, the next one closes it as torn."""
+        """Note that a turn has ended; without a look after it, the next one closes it as torn."""
         with self._writing() as connection:
             connection.execute("update turns set mark = '' where id = ?", (turn,))
 
@@ -533,7 +533,7 @@ class TreeStore:
     # What is not needed any more.
 
     def forget(self, streams: Collection[str]) -> None:
-        """Erase the turns of these streams, the looks that only they asked for, and what only these held."""
+        """Erase the turns of these streams, and looks and contents that only they used."""
         if os.path.exists(self.path):
             with self._writing() as connection:
                 connection.execute("create temp table if not exists forgotten (name text primary key)")

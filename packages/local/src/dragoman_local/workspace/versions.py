@@ -60,7 +60,9 @@ class KnownVersion(NamedTuple):
 
 
 class KnownVersions:
-    """What the agent of one session knows about files, by their real paths. Any thread may use it."""
+    """The versions of files that the agent of one session knows, by their real paths. Any thread
+    may use it.
+    """
 
     def __init__(self, *, base_bytes: int, most_files: int = MOST_FILES) -> None:
         self._versions: OrderedDict[str, KnownVersion] = OrderedDict()

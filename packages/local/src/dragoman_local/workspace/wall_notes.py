@@ -2,7 +2,7 @@
 
 The kernel tells nobody which path it refused, and what a program prints about it is its own. So this looks
 at what was asked to be run, and never at the output: a path among its words that is hidden or cannot be
-written is a fact about the wall. It may not be why the command failed.
+written is a fact about the sandbox. It may not be why the command failed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_WORDS: Final = 300
 """Words that are looked up on the disk."""
 
 _OWN: Final = ("/tmp", "/var/tmp", "/dev", "/proc")  # noqa: S108
-"""Where a command has places of its own behind the wall."""
+"""Where a command has places of its own in the sandbox."""
 
 _READERS: Final = frozenset(
     {
@@ -32,7 +32,7 @@ _READERS: Final = frozenset(
 
 
 def wall_note(command: PlannedCommand, boundary: Boundary) -> str:
-    """One sentence for whoever reads the output; empty if no word names such a path. It looks at the disk."""
+    """One sentence for readers of the output; empty if no word names such a path. It looks at the disk."""
     found = next(_refused(command, boundary), None)
     if found is None:
         return ""
@@ -41,7 +41,7 @@ def wall_note(command: PlannedCommand, boundary: Boundary) -> str:
     can_add = how == "cannot be written" and not _is_below(path, boundary.read_only)
     remedy = f"--add-dir {folder} or --sandbox off" if can_add else "--sandbox off"
     return sanitize_line(
-        f"[dragoman: {path} {how} behind the wall ({boundary.profile}); your user can allow it with {remedy}]"
+        f"[dragoman: {path} {how} in the sandbox ({boundary.profile}); your user can allow it with {remedy}]"
     )
 
 
@@ -60,7 +60,7 @@ def _refused(command: PlannedCommand, boundary: Boundary) -> Iterator[tuple[str,
 
 
 def _split(line: str) -> list[str]:
-    """The words of a line, as far as text tells: operators are words of their own."""
+    """The words of a line, as far as text shows: operators are separate words."""
     try:
         return list(shlex.shlex(line, posix=True, punctuation_chars=True))
     except ValueError:

@@ -1,4 +1,4 @@
-"""A workspace: the files and terminals that a client lends to each session, and their method handlers.
+"""A workspace: the files and terminals that a client gives to each session, and their method handlers.
 
     workspace = Workspace()
     client = Client("my-client")
@@ -163,7 +163,7 @@ class LentSession(NamedTuple):
         self.files.session_id = self.terminals.session_id = session_id
 
     def for_subagent(self, session_id: str, around: WorkspaceHooks) -> LentSession:
-        """The same for another session, which a guard hears of by its own id."""
+        """The same for another session, with its own id for the guard."""
         return LentSession(
             LentFiles(session_id, self.files.files, around), self.terminals.for_subagent(session_id)
         )
@@ -288,8 +288,8 @@ class Workspace:
             lent.close()
 
     def renew(self, former_id: str, session_id: str) -> None:
-        """The agent has lost a session and begun another in its place: lend that one the same folders. What
-        runs for the former one is killed, and what it was told of files is forgotten, as the agent has.
+        """Give the folders of a lost session to the session in its place. What runs for the former one is
+        killed, and what it was told of files is forgotten, as the agent has.
         """
         former = self._sessions.pop((None, former_id), None)
         if former is not None:

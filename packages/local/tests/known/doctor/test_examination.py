@@ -197,7 +197,7 @@ async def test_a_program_that_repeats_our_words_is_no_agent() -> None:
 async def test_a_program_that_does_its_job_and_ends_is_no_agent() -> None:
     diagnosis = await diagnose(an_agent(["true"]))
     assert diagnosis.outcome is DiagnosisOutcome.AGENT_DIED
-    assert "without a word of the protocol" in step(diagnosis, "start").meaning
+    assert "without sending one message of the protocol" in step(diagnosis, "start").meaning
 
 
 async def test_a_program_that_is_not_there_is_looked_for_where_installers_put_it(

@@ -107,7 +107,7 @@ def test_whatever_keeps_a_rule_from_allowing_a_command_is_said() -> None:
 def test_a_command_that_is_not_told_is_no_title() -> None:
     call = v1.ToolCallUpdate(tool_call_id="t", kind="execute", title="ls", raw_input={"command": {"x": "rm"}})
     text = shown(call)
-    assert "Command: not told" in text
+    assert "Command: unknown" in text
     assert '"x": "rm"' in text
     assert "  “ls”" in text
 

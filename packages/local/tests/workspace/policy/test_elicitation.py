@@ -191,9 +191,9 @@ async def test_a_field_of_an_unknown_type_is_never_filled_in() -> None:
     [
         ("https://example.org/login", "host: example.org"),
         ("http://example.org/", "not https but http"),
-        ("https://xn--e1afmkfd.example/", "letters that may look like others"),
+        ("https://xn--e1afmkfd.example/", "letters that look like other letters"),
         ("https://example.org@evil.example/", "host: evil.example"),
-        ("https://example.org@evil.example/", "holds a login"),
+        ("https://example.org@evil.example/", "contains a login"),
         ("https://[", "not a proper address"),
     ],
 )

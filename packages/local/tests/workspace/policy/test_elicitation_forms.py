@@ -157,7 +157,7 @@ def test_fields_that_ask_for_secrets_are_noticed(name: str) -> None:
     [
         ("https://example.org/", []),
         ("http://example.org/", ["not https but http"]),
-        ("https://a@xn--b.example", ["may look like others", "before the @"]),
+        ("https://a@xn--b.example", ["look like other letters", "before the @"]),
         ("https://[", ["not a proper address"]),
     ],
 )

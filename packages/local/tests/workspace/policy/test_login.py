@@ -32,7 +32,7 @@ def test_a_terminal_method_is_run_in_a_terminal_and_only_there() -> None:
     assert tried(TERMINAL) is None
     assert (
         missing(TERMINAL)
-        == "Set up (setup) is a login in a terminal; it needs a terminal, and there is none here"
+        == "Set up (setup) is a login in a terminal; it needs a terminal: run this command in a terminal"
     )
 
 

@@ -35,7 +35,7 @@ def test_the_first_rule_that_matches_decides_and_is_named() -> None:
 
 def test_what_no_rule_speaks_about_is_asked() -> None:
     decision = policy(NO_PUSH).decide(command("rm x"))
-    assert (decision.outcome, decision.rule) == ("ask", "built in (default)")
+    assert (decision.outcome, decision.rule) == ("ask", "built in default")
 
 
 def test_a_default_replaces_asking() -> None:

@@ -64,7 +64,7 @@ def test_no_shortened_option_and_no_unknown_letter_is_understood(
 
 def test_a_dash_is_a_program_for_those_that_run_one_and_text_for_the_others() -> None:
     assert [read_call((name, "-")).doubt for name in ("cat", "sort", "grep")] == [None] * 3
-    assert read_call(("python3", "-")).doubt == "python would run what it is fed"
+    assert read_call(("python3", "-")).doubt == "python would run its input"
 
 
 def test_every_line_of_the_table_is_an_entry_of_its_own() -> None:

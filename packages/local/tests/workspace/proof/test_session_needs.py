@@ -1,4 +1,4 @@
-"""What a session needed of a wall is what it did and was not refused."""
+"""What a session needed of a sandbox is what it did and was not refused."""
 
 from __future__ import annotations
 

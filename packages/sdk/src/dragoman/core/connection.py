@@ -30,7 +30,7 @@ _HELD_EACH = 256  # bytes that a held request costs beside its params
 C = TypeVar("C")  # what the runtime keeps with a call: a future, a timer
 
 
-ECHO = "it sends back what it is sent, so it is no ACP agent"
+ECHO = "it repeats what it gets, so it is not an ACP agent"
 
 
 class OutgoingCall(Struct, Generic[C], eq=False):

@@ -109,7 +109,7 @@ class UndecidedClient(UndecidedEdge):
     """In front of us is a client."""
 
     position = "client"
-    only_messages = True  # a batch may hold what must not be said on a guess, and is no message of v1
+    only_messages = True  # a batch may hold what must not be said on a guess, and is not a message of v1
     # A tool call or a question has another form in each dialect: whoever gets one must be known.
     SIGNS_FROM_INSIDE: ClassVar[Signs] = {"session/update": Needles(b'"tool_call')}
 
@@ -296,7 +296,7 @@ def _takes_back(message: Message, request: Message) -> bool:
 
 def _in_version_1(message: Message) -> Message:
     """An agent that is offered a later version may take it; the inside of an interpreter is version 1. What
-    is no version at all is the agent's to refuse.
+    is not a version at all is the agent's to refuse.
     """
     params: Object = as_object(message.params)
     version = params.get("protocolVersion")

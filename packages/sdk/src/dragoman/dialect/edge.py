@@ -109,7 +109,7 @@ class Edge:
     SIGNS_FROM_INSIDE: ClassVar[Signs] = {}
 
     only_messages: ClassVar[bool] = False
-    """Whether a frame of the peer that is no message is answered here, and goes no further."""
+    """Whether a frame of the peer that is not a message is answered here, and goes no further."""
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         self.settings = settings

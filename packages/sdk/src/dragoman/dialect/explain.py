@@ -52,7 +52,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
 
 
 def explain(frames: Iterable[Said]) -> Explanation:
-    """Frames are counted from 1, those that are no JSON-RPC included."""
+    """Frames are counted from 1, those that are not JSON-RPC included."""
     witness = _FrameReader()
     number = 0
     for number, (by, frame) in enumerate(frames, 1):
@@ -80,7 +80,7 @@ class _FrameReader:
         if message is None:
             if by is not None:
                 self._put_down(
-                    number, by, [FoundDeviation("a line that is no JSON-RPC message", "write one a line")]
+                    number, by, [FoundDeviation("a line that is not a JSON-RPC message", "write one a line")]
                 )
             return
         who = by or self._guess(message)

@@ -4,7 +4,7 @@
     passed = translator.from_peer(block)     # passed.inside goes on, passed.peer goes back
 
 Frames that no edge changes go on as the bytes that they were; a block of notifications that no edge wants to
-see is passed whole. Frames that are no JSON-RPC are passed as they are: whoever gets them says what it
+see is passed whole. Frames that are not JSON-RPC are passed as they are: whoever gets them says what it
 thinks. Nothing here raises on any input. An edge that fails is a mistake of ours: its frame is answered, or
 dropped and put down as lost, and the conversation goes on.
 """
@@ -135,7 +135,7 @@ class Translator:
     def _run_step(self, step: Callable[[], list[Out]]) -> list[Out]:
         try:
             return step()
-        except Exception as error:  # noqa: BLE001 -- as above, for what is no message of a peer
+        except Exception as error:  # noqa: BLE001 -- as above, for what is not a message of a peer
             self.report_mistake(error)
             return []
 
@@ -152,7 +152,7 @@ def without_words_of_edges(block: bytes) -> bytes:
 
 
 def _guarded(line: bytes) -> bytes:
-    """Empty if it has values that cannot be read. What is no JSON-RPC goes on as it is, as everywhere."""
+    """Empty if it has values that cannot be read. What is not JSON-RPC goes on as it is, as everywhere."""
     if not may_hold(line) or isinstance(decode(line), MalformedFrame):
         return line
     try:

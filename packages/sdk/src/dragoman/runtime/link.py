@@ -106,10 +106,10 @@ class Link:
         self.connection: Connection[PendingCall] = Connection(lifecycle)
         self.complaints = 0  # frames that we had to refuse, for whoever wants to know how the peer behaves
         self.stray = StrayOutput()
-        self.on_stray: Callable[[str], None] | None = None  # called with each line that is no JSON
+        self.on_stray: Callable[[str], None] | None = None  # called with each line that is not JSON
         self.is_client = False
         """Whether we ask for sessions. What an agent says right behind an answer, such as the commands of a
-        new session, is no part of the first turn: its outbox has a turn of the loop then, and we hear it
+        new session, is not a part of the first turn: its outbox has a turn of the loop then, and we hear it
         before the caller goes on. What a client answers leaves without such a turn, and who asks it goes on
         at once.
         """

@@ -133,7 +133,7 @@ def connect(
 
 def not_entered(name: str, line: str) -> AttributeError:
     """The error when the return value of `connect` is used as the agent."""
-    return AttributeError(f"there is no {name} yet: what connect() returns has to be entered; write: {line}")
+    return AttributeError(f"there is no {name} yet: enter the result of connect() first. Write: {line}")
 
 
 class ConnectContext:

@@ -155,7 +155,7 @@ def _positional_count(function: Callable[..., Any]) -> int:
     import inspect
 
     if not callable(function):
-        raise InvalidHandler(f"{function!r} cannot be a handler: it is no function")
+        raise InvalidHandler(f"{function!r} cannot be a handler: it is not a function")
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # written in C, without a signature: its first call tells

@@ -1,6 +1,6 @@
 """Reads typed messages that the SDK receives, and gives a reason for each failure that is safe to show.
 
-Requests that do not have their method's shape are answered `-32602` (or `-32700` if they were no text at
+Requests that do not have their method's shape are answered `-32602` (or `-32700` if they were not text at
 all); answers that do not are the peer's mistake and raise `BadAnswer`. Neither ever quotes the message.
 
 An answer without a result arrives here as null. It is read as an empty object where the method's result has
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-NO_RESULT = "holds neither a result nor an error (or null as its result)"
+NO_RESULT = "has neither a result nor an error (or null as its result)"
 
 _reported_methods: set[str] = set()  # methods; each deviation is reported once
 

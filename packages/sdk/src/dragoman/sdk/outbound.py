@@ -75,7 +75,7 @@ def write_update(update: object) -> bytes:
         try:
             return strict_write(update)
         except UNUSUAL:
-            pass  # a string that is no text: below, the error says where
+            pass  # a string that is not text: below, the error says where
     config = getattr(kind, "__struct_config__", None)
     if config is None or config.tag_field != "sessionUpdate":
         if type(update) is not Unknown:  # one that a peer sent, and is passed on

@@ -391,7 +391,7 @@ async def _turn(session: SupervisedSession, task: PoolTask) -> TurnResult:
 
 
 async def _free(session: SupervisedSession) -> None:
-    """Close the session of a task that has ended; a failure to close is no failure of the task."""
+    """Close the session of a task that has ended; a failure to close is not a failure of the task."""
     try:
         async with asyncio.timeout(FREE_SECONDS):
             await session.close()

@@ -59,7 +59,7 @@ def parse_place(text: str) -> RemotePlace:
             return RemotePlace(kind="ssh", name=check_host(name))
         case "docker" | "podman" if colon:
             if not CONTAINER.fullmatch(name):
-                raise LocalMistake(f"{name!r} is no name of a container")
+                raise LocalMistake(f"{name!r} is not a name of a container")
             return RemotePlace(kind="docker" if kind == "docker" else "podman", name=name)
     raise LocalMistake(f"{text!r} is no place for an agent: give ssh:HOST, docker:NAME or podman:NAME")
 
@@ -105,7 +105,7 @@ def with_variables(command: Sequence[str], names: Sequence[str]) -> tuple[str, .
 
 
 def with_wall(command: Sequence[str], profile: str, folder: str) -> tuple[str, ...]:
-    """A command of `command_in` whose agent is behind a wall there, around this folder if there is one."""
+    """A command of `command_in` whose agent is in a sandbox there, around this folder if there is one."""
     at = command.index("--decide")
     around = ("--cwd", folder) if folder else ()
     return (*command[:at], "--sandbox", profile, *around, *command[at:])

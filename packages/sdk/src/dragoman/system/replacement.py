@@ -66,7 +66,7 @@ def replace_file(path: Path, data: bytes, *, mode: int = PRIVATE) -> None:
 @contextmanager
 def replace_private(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing that only its owner can read; one that exists keeps its mode, and what is in it
-    until the block ends well. What is no file (a pipe, a device), or lies in a folder that is not ours to
+    until the block ends well. What is not a file (a pipe, a device), or lies in a folder that is not ours to
     change, is written in place.
     """
     target = Path(os.path.realpath(path))

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("command", nargs=argparse.REMAINDER, help="the command of the agent")
     options = parser.parse_args(arguments)
     if not options.command:
-        parser.error("there is no agent: give its command behind the script")
+        parser.error("the agent's command is missing: put it after the script")
     try:
         client = ScriptedClient(Script.load(options.script))
         asyncio.run(client.talk_to(options.command, seconds=options.seconds))

@@ -1,6 +1,6 @@
 """Writes values as JSON that any program can read and any terminal can show.
 
-A name of a file, an argument and a variable are bytes to the system; what of them is no text is a lone
+A name of a file, an argument and a variable are bytes to the system; what of them is not text is a lone
 surrogate in Python, which no JSON can hold. It is written as U+FFFD: a report about a thousand files is not
 lost because of the name of one.
 """

@@ -81,7 +81,7 @@ def parse_address(text: str) -> Address:
     rest = text[len(scheme) + 1 :]
     if scheme == "stdio":
         if rest:
-            raise LocalMistake(f"{text!r} is no address: nothing follows `stdio:`")
+            raise LocalMistake(f"{text!r} is not an address: nothing follows `stdio:`")
         return StdioAddress()
     if scheme == "unix":
         return UnixAddress(_socket_path(text, rest))
@@ -92,7 +92,7 @@ def parse_address(text: str) -> Address:
         return RemoteAddress(text)
     if scheme and rest.startswith("//"):
         schemes = ", ".join(["stdio:", "unix:", *(f"{name}:" for name in NEEDED)])
-        raise LocalMistake(f"{text!r} has an unknown scheme; known are {schemes}, or give a command")
+        raise LocalMistake(f"{text!r} has an unknown scheme. Use {schemes}, or give a command")
     return CommandAddress(_words(text))
 
 
@@ -112,7 +112,7 @@ def _words(text: str) -> tuple[str, ...]:
             else [word.strip('"') for word in shlex.split(text, posix=False)]
         )
     except ValueError as error:
-        raise LocalMistake(f"{text!r} is no command line: {str(error).lower()}") from error
+        raise LocalMistake(f"{text!r} is not a command line: {str(error).lower()}") from error
     if not words:
         raise LocalMistake("an empty address: give a command, `stdio:` or `unix:/path`")
     return tuple(words)
@@ -127,7 +127,7 @@ def remote(
     limits = limits or DEFAULT_LIMITS
     if not address.startswith(tuple(f"{scheme}://" for scheme in NEEDED)):
         raise LocalMistake(
-            f"{address!r} is no address of a server: they begin with ws:, wss:, http: or https:"
+            f"{address!r} is not an address of a server: they begin with ws:, wss:, http: or https:"
         )
     if address.startswith("ws"):
         from dragoman.transport.websocket import websocket

@@ -45,7 +45,7 @@ os.register_at_fork(after_in_child=_let_go_in_copies)
 
 
 def _interpreter() -> str:
-    """The Python to run `tree.py` with; a frozen application is no Python, and would start itself again."""
+    """The Python to run `tree.py` with; a frozen application is not Python, and would start itself again."""
     return "" if getattr(sys, "frozen", False) else sys.executable or ""
 
 

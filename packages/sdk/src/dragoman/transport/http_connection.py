@@ -176,7 +176,7 @@ class HttpConnection:
             self.used = loop.time()
         seconds_left = self.used + self._bounds.idle - loop.time()
         if seconds_left <= 0:
-            log.info("connection %s is forgotten: nobody has come for %g s", self.id[:8], self._bounds.idle)
+            log.info("connection %s was dropped: no request for %g s", self.id[:8], self._bounds.idle)
             self._forget(self)
         else:
             self._timer = loop.call_later(seconds_left, self._look)

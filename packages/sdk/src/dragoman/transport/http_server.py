@@ -202,7 +202,7 @@ class HttpConnections:
             await stream(outlet, last, receive, send)
             connection.touch()
         else:
-            await respond(send, 409, b"this stream has a reader")
+            await respond(send, 409, b"this stream already has a reader")
 
 
 async def _read(

@@ -46,7 +46,7 @@ def _reason(program: Program, error: Exception) -> str:
     if isinstance(error, PermissionError):
         return "it is not executable; try chmod +x, or name its interpreter"
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
-        return "it is no program; a script needs a first line like #!/bin/sh"
+        return "it is not a program; a script needs a first line like #!/bin/sh"
     return str(error)
 
 

@@ -19,7 +19,7 @@ from dragoman.transport.owned_tree import UNKILLABLE, OwnedTree
 from dragoman.transport.program_start import StartedProgram
 
 POLL = 0.01
-"""Seconds between two looks at leftovers: they are no children of ours, so nobody tells us of their end."""
+"""Seconds between two looks at leftovers: they are not children of ours, so nobody tells us of their end."""
 
 
 class PosixTree(OwnedTree):

@@ -4,7 +4,7 @@ A child whose standard error nobody reads stops when the pipe is full, in the mi
 word. So it is read at all times, even while the conversation is paused; only the last part is kept, for the
 one who has to explain a death.
 
-A line on standard output that is no JSON (a banner, a log line, a farewell) is answered as a mistake like
+A line on standard output that is not JSON (a banner, a log line, a farewell) is answered as a mistake like
 every other frame. It may be all that an agent ever says about why it does not work, so the first lines are
 kept, bounded in number and length.
 """

@@ -56,7 +56,7 @@ async def open_connection(
             create_connection=RunConnection if by_run else None,
         )
     except InvalidURI as error:
-        raise LocalMistake(f"{url!r} is no address of a WebSocket: {error}") from None
+        raise LocalMistake(f"{url!r} is not an address of a WebSocket: {error}") from None
     except InvalidStatus as error:
         raise LinkClosed(f"{url} refused the connection with status {error.response.status_code}") from None
     except InvalidHeader as error:  # its text holds the value, which may be a token
@@ -143,7 +143,7 @@ class RunConnection(ClientConnection):
         # Whether a newline is inside one of them. To count them would take four times as long.
         if len(block) - len(block.replace(b"\n", b"")) > len(run):
             block = b"\n".join((*(message.replace(b"\n", b" ") for message in run), b""))
-        # Whoever wants bytes would encode a text again. What is no UTF-8 ends the connection there.
+        # Whoever wants bytes would encode a text again. What is not UTF-8 ends the connection there.
         super().process_event(Frame(Opcode.BINARY if _is_utf8(block) else Opcode.TEXT, block))
 
 

@@ -132,8 +132,8 @@ class AsgiWebSocket:
         return self._now(_join(messages) if self._has_lines else messages)
 
     def _events(self, messages: list[bytes]) -> Iterator[dict[str, Any]]:
-        """Hubs and agents send UTF-8. A relay passes on bytes that it has not parsed: what is no text in them
-        is replaced, because it would end the connection.
+        """Hubs and agents send UTF-8. A relay passes on bytes that it has not parsed: what is not text in
+        them is replaced, because it would end the connection.
         """
         if self._has_lines:
             messages = _join(messages)

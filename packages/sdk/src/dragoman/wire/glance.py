@@ -2,7 +2,7 @@
 
 For whoever passes frames on without changing them. A block of plain lines costs one call into C, which skips
 over params and results instead of building them. Any bytes whatsoever give one glance a line, in order; what
-cannot be read gives `UNREADABLE`, which is no error here: the peer whom the frame is for may say what it
+cannot be read gives `UNREADABLE`, which is not an error here: the peer whom the frame is for may say what it
 thinks of it.
 
 A glance is weaker than `decode`: it believes a readable envelope without asking for `jsonrpc`, for UTF-8 in

@@ -1,7 +1,7 @@
 """Server-sent events: encodes them as text, and decodes them from bytes that arrive in any pieces.
 
 Only what carries messages is kept of an event: its data and its id. Comments keep a connection alive and mean
-nothing. Any bytes are taken; a line that is no field of an event is ignored, as the standard has it.
+nothing. Any bytes are taken; a line that is not a field of an event is ignored, as the standard has it.
 """
 
 from __future__ import annotations

@@ -65,7 +65,11 @@ ADDRESS = {"type": "url", "url": "https://a.example/owl.ogg"}
 NEW = {"cwd": "/", "mcpServers": []}
 LINKED = {"type": "resource_link", "uri": "file:///a"}
 SAID: list[tuple[str, Position, list[Frame]]] = [
-    ("a protocol version that is no integer", "client", [asking("initialize", {"protocolVersion": "1.0"})]),
+    (
+        "a protocol version that is not an integer",
+        "client",
+        [asking("initialize", {"protocolVersion": "1.0"})],
+    ),
     ("an agent that does not say its name", "client", [asking("initialize", {}), answering({"x": 1})]),
     ("an authentication method without id or name", "agent", [asking("initialize", {}), LOGINS]),
     ("an error code of other meaning", "client", [asking("session/new", NEW), failing(-32000)]),

@@ -106,7 +106,7 @@ def test_a_v1_update_is_said_with_a_kind(v1: Any, said: Any) -> None:
                 "sessionUpdate": "agent_thought_chunk",
                 "content": {"type": "image", "mimeType": "a/b", "data": ""},
             },
-            "a thought that is no text",
+            "a thought that is not text",
         ),
         (
             {"sessionUpdate": "plan", "entries": [{"content": "a", "priority": "high", "status": "pending"}]},

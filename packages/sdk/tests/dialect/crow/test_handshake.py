@@ -108,7 +108,7 @@ def test_a_secret_does_not_travel_in_the_original() -> None:
 def test_a_version_that_is_none_is_taken_for_the_first(version: Any) -> None:
     side = crow_agent()
     assert welcomed(side, protocol_version=version)["protocolVersion"] == 1
-    assert "a protocol version that is no number" in side.repaired
+    assert "a protocol version that is not a number" in side.repaired
 
 
 @every("odd", [None, 7, [], "x", {"name": 1}, {"name": "n"}])

@@ -158,7 +158,7 @@ def test_a_plan_without_entries_is_never_sent_under_a_name_that_promises_some() 
     side = crow_client()
     markdown = {"type": "markdown", "planId": "p", "content": "# Fly"}
     assert side.take(update({"sessionUpdate": "plan_update", "plan": markdown})) == []
-    assert side.lost == ["a plan that is no list of entries"]
+    assert side.lost == ["a plan that is not a list of entries"]
 
 
 OTHERS: list[Frame] = [

@@ -67,7 +67,7 @@ def test_links_are_written_as_text_and_what_was_not_offered_is_left_out() -> Non
     ((_, sent),) = alone.ask("p", "session/prompt", {"sessionId": "t", "prompt": blocks})
     chunks = [chunk("Look: "), chunk("[rows](file:///field/rows.txt)")]
     assert sent["params"]["message"] == {"role": "user", "chunks": chunks}
-    assert alone.lost == ["content that is no text"]
+    assert alone.lost == ["content that is not text"]
     assert ("repaired", "links in a prompt") in alone.remarks
 
 
@@ -126,7 +126,7 @@ def test_entries_are_replayed_in_order_before_the_answer() -> None:
     assert updates[0]["messageId"] == updates[1]["messageId"] != updates[3]["messageId"]
     assert (updates[2]["kind"], updates[2]["status"]) == ("read", "completed")
     assert outs[-1] == ("inside", {"jsonrpc": "2.0", "id": "l", "result": {}})
-    assert alone.lost == ["chunks that are no text", "entries of an unknown kind"]
+    assert alone.lost == ["chunks that are not text", "entries of an unknown kind"]
 
 
 def test_a_resumed_session_is_a_thread_that_is_opened_and_no_more() -> None:

@@ -42,7 +42,7 @@ def test_what_is_no_base64_is_named() -> None:
     terminal, told = V2Terminal(), Told()
     for wrong in ("***", 5, None, "a"):
         terminal.add(wrong, told)
-    assert set(told.losses) == {"terminal output that is no base64"}
+    assert set(told.losses) == {"terminal output that is not base64"}
     assert len(told.losses) == 2  # nothing at all is an empty chunk
 
 

@@ -112,7 +112,7 @@ def test_a_plan_in_words_is_a_message() -> None:
     stage.updates("plan_update", plan={"type": "file", "planId": "q", "uri": "file:///plan"})
     stage.updates("plan_update", plan={"type": "_song", "planId": "r"})
     assert [update["content"]["text"] for update in stage.shown] == ["# Dive", "Plan: file:///plan"]
-    assert stage.repairs == ["a plan that is no list of steps"]
+    assert stage.repairs == ["a plan that is not a list of steps"]
     assert stage.losses == ["a plan of a type that v1 does not know"]
 
 

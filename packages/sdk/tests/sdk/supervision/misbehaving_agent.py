@@ -131,7 +131,7 @@ def pid_of(agent: SupervisedAgent) -> int:
 
 
 async def meet(variant: Variant, folder: Path) -> str:
-    """One conversation with it: how it ended. What is no error of ours, or takes too long, is raised."""
+    """One conversation with it: how it ended. What is not an error of ours, or takes too long, is raised."""
     command = forked(ScriptedAgent(variant.script).command(folder))
     restarts = Restarts(deaths=3, first_delay=0.01)
     deadlines = GENEROUS if variant.harmless else DEADLINES

@@ -36,7 +36,9 @@ async def test_it_says_where_it_is_and_what_it_was_asked(tmp_path: Path) -> None
         await process.wait()
 
 
-@pytest.mark.parametrize(("text", "why"), [(None, "No such file"), ("shout", "line 1: 'shout' is no verb")])
+@pytest.mark.parametrize(
+    ("text", "why"), [(None, "No such file"), ("shout", "line 1: 'shout' is not a verb")]
+)
 def test_a_script_that_cannot_be_read_is_status_2(
     text: str | None, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,7 +33,7 @@ def test_reading_one_script_does_not_change_the_next() -> None:
 @every(
     ("text", "line", "why"),
     [
-        ("on prompt\n  sya hello", 2, "'sya' is no verb"),
+        ("on prompt\n  sya hello", 2, "'sya' is not a verb"),
         ("on prompt\n  say", 2, "takes at least 1 words, not 0"),
         ("on prompt\n  say {}", 2, "takes text"),
         ("on prompt\n  say a colour=red", 2, "no option 'colour'"),

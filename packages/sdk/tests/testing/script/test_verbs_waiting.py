@@ -26,7 +26,7 @@ async def test_numbers_may_be_what_the_prompt_says() -> None:
       prompt "flood 2"
       expect error -32603 *
     """
-    with pytest.raises(ScriptError, match="line 7: 'flood 2' is no whole number"):
+    with pytest.raises(ScriptError, match="line 7: 'flood 2' is not a whole number"):
         await ScriptedClient(story).talk_to(ScriptedAgent(agent))
 
 

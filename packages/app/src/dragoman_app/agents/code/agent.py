@@ -127,7 +127,7 @@ def _options(config: CoderConfig) -> list[Option]:
     thinking = Option(
         THINKING,
         [
-            Choice("default", "As the model has it"),
+            Choice("default", "The model's default"),
             Choice("off", "Off"),
             Choice("low", "Low"),
             Choice("medium", "Medium"),

@@ -116,7 +116,7 @@ class CompactionReport:
                 )
             )
         elif status == "completed":
-            await self._turn.notice("The model goes on with the summary alone.")
+            await self._turn.notice("The model continues with the summary only.")
 
 
 def _without(messages: list[ModelMessage], prompt: UserPromptPart | None) -> list[ModelMessage]:

@@ -84,7 +84,9 @@ def read_fault(error: Exception, endpoint: ModelEndpoint) -> ModelFault:
         case model_errors.ModelRateLimitError():
             return ModelFault("busy", f"Too many requests, or tokens, for {where}{server_words}", wait)
         case model_errors.ModelUnavailableError():
-            return ModelFault("busy", f"The model is overloaded or away at {where}{server_words}", wait)
+            return ModelFault(
+                "busy", f"The model is overloaded or unavailable at {where}{server_words}", wait
+            )
         case model_errors.ModelConnectionError(phase="read") | model_errors.ModelRequestTimeout():
             return ModelFault("broken", f"The answer of {where} broke off.")
         case model_errors.ModelConnectionError():
@@ -94,7 +96,7 @@ def read_fault(error: Exception, endpoint: ModelEndpoint) -> ModelFault:
         case model_errors.ModelServerError() | model_errors.ModelHTTPError():
             return ModelFault("server", f"{where} failed{server_words}", wait)
         case _:
-            advice = "" if endpoint.base_url is None else " Is it the address of a model?"
+            advice = "" if endpoint.base_url is None else " Check that this is the address of a model."
             return ModelFault("nonsense", f"The answer of {where} makes no sense{server_words}{advice}")
 
 
@@ -141,7 +143,7 @@ def _message(body: object) -> str:
 
 
 EPOCH = 1_000_000_000
-"""A larger number of seconds is no duration but a point in time: it would be over in thirty years."""
+"""A larger number of seconds is not a duration but a point in time: it would be over in thirty years."""
 
 LONGEST = 366 * 24 * 3600.0
 """No quota lasts longer; a server that says so is not worth repeating."""

@@ -84,5 +84,5 @@ class ModelRequests:
 
 def _words(fault: ModelFault, wait: float, *, broke_off: bool) -> str:
     again = f"Trying again in {wait:.0f} s." if wait >= 1 else "Trying again."
-    restart = " The answer begins anew." if broke_off else ""
+    restart = " The answer starts again." if broke_off else ""
     return f"{fault.words} {again}{restart}"

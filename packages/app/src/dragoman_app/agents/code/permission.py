@@ -35,7 +35,7 @@ ASK, ACCEPT_EDITS, PLAN, FULL = "ask", "accept_edits", "plan", "full"
 def modes() -> Modes:
     return Modes(
         Choice(ASK, "Ask", "Asks before every change and every command"),
-        Choice(ACCEPT_EDITS, "Accept edits", "Edits files in the project by itself, asks before commands"),
+        Choice(ACCEPT_EDITS, "Accept edits", "Edits project files without asking; asks before commands"),
         Choice(PLAN, "Plan only", "Reads and plans, changes nothing"),
         Choice(FULL, "Full", "Edits and runs commands without asking"),
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MODES = Modes(
     Choice("review", "Review", "Reviews; fixes are applied when you ask for them"),
-    Choice("fix", "Review and fix", "Reviews, and offers the fixes at once; every file is asked for"),
+    Choice("fix", "Review and fix", "Reviews, then offers the fixes; you confirm each file"),
 )
 SEVERITY = Option(
     "severity",
@@ -37,18 +37,18 @@ SEVERITY = Option(
         Choice("critical", "Critical only"),
     ],
     name="Severity",
-    description="The mildest findings to tell",
+    description="The mildest findings to show",
 )
 SCOPE = Option(
     "scope",
     [Choice("changed", "Changed lines"), Choice("whole", "Whole files")],
     name="Reviews of changes",
-    description="Whether a review of changes tells only about lines that are new",
+    description="Whether a review of changes covers only new lines",
 )
 MODEL_USE = Option(
     "model_use",
     [
-        Choice("review", "Reviews", "It reads files, looks for bugs, and tries to refute what it found"),
+        Choice("review", "Reviews", "Reads files, looks for bugs, and checks each one a second time"),
         Choice("explain", "Explains", "It gets each finding with a few lines around it, and explains them"),
         Choice("none", "Nothing"),
     ],
@@ -83,7 +83,7 @@ TOOLS = (
 )
 """What its tool calls are named. Linters that are installed come as calls of their own names."""
 
-HAND_OVER = ("code", "Let the coder mend findings of the last review", "numbers")
+HAND_OVER = ("code", "Let the coder fix findings of the last review", "numbers")
 """Offered where a model is configured: the coder cannot work without one."""
 
 

@@ -42,10 +42,12 @@ NumberedFinding: TypeAlias = tuple[int, Finding]
 
 
 async def run_handover(turn: KitTurn[ReviewConversation], intent: HandOverIntent) -> v1.StopReason:
-    """Let the coder mend findings of the last review, and tell what became of them; returns why it ended."""
+    """Let the coder fix findings of the last review, and tell what became of them; returns why it ended."""
     config, last = turn.session.conversation.model, turn.session.conversation.last
     if config is None:
-        await turn.say("There is no coder to hand it to: no model is configured. Start me with `--model`.\n")
+        await turn.say(
+            "The coder can't fix this: no model is configured. Start the reviewer with `--model`.\n"
+        )
         return "end_turn"
     findings = _choose_findings(last, intent)
     if last is None or isinstance(findings, str):
@@ -66,7 +68,7 @@ def _choose_findings(last: LastReview | None, intent: HandOverIntent) -> Sequenc
         return "Nothing was reviewed in this session yet. Say “review my changes”, or name files."
     findings = [(number, finding) for number, finding in last.open_findings() if number in intent.numbers]
     if not findings:
-        return "Say which finding the coder shall mend, by its number: “let the coder fix 3”."
+        return "Name the finding for the coder by its number: “let the coder fix 3”."
     return findings
 
 

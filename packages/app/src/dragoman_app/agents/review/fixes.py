@@ -25,8 +25,8 @@ from dragoman_review import Finding, FixedText, apply_fixes
 OPTIONS = (
     v1.PermissionOption(option_id="apply", name="Apply", kind="allow_once"),
     v1.PermissionOption(option_id="apply_all", name="Apply, also to the other files", kind="allow_always"),
-    v1.PermissionOption(option_id="skip", name="Leave this file", kind="reject_once"),
-    v1.PermissionOption(option_id="stop", name="Leave this and the other files", kind="reject_always"),
+    v1.PermissionOption(option_id="skip", name="Skip this file", kind="reject_once"),
+    v1.PermissionOption(option_id="stop", name="Skip this and the other files", kind="reject_always"),
 )
 
 NumberedFinding = tuple[int, Finding]
@@ -69,7 +69,7 @@ def choose_fixes(last: LastReview, intent: FixIntent) -> ChosenFixes:
         words += _not_there(last, intent.numbers)
         candidates = [(number, finding) for number, finding in candidates if number in intent.numbers]
         words += [
-            f"Finding {number} ({finding.title}) has no fix that I know."
+            f"Finding {number} ({finding.title}) has no automatic fix."
             for number, finding in candidates
             if finding.fix is None
         ]
@@ -83,8 +83,8 @@ def choose_fixes(last: LastReview, intent: FixIntent) -> ChosenFixes:
         if risky:
             numbers_text = ", ".join(map(str, risky[:20]))
             words.append(
-                "Left out, because they may change what the program does: "
-                f"{numbers_text}. Name one to have it."
+                "Not applied, because these fixes may change what the program does: "
+                f"{numbers_text}. To apply one, name it."
             )
     files: dict[str, list[NumberedFinding]] = {}
     for number, finding in candidates:
@@ -97,9 +97,9 @@ def _not_there(last: LastReview, numbers: Sequence[int]) -> list[str]:
     words = []
     for number in numbers:
         if not 1 <= number <= len(last.findings):
-            words.append(f"There is no finding {number}: the last review has {len(last.findings)}.")
+            words.append(f"Unknown finding {number}: the last review has {len(last.findings)}.")
         elif number in last.applied:
-            words.append(f"Finding {number} is mended already.")
+            words.append(f"Finding {number} is already fixed.")
     return words
 
 
@@ -136,7 +136,7 @@ class FixRun:
         """Apply fixes to one file, if that is allowed and it is still what was reviewed."""
         file = self._last.files.get(display_path)
         if file is None or file.path is None:
-            self.failed_files.append(f"{display_path}: it is in no file")
+            self.failed_files.append(f"{display_path}: not a file")
             return
         text = await self._files.read(file.path)
         if isinstance(text, UnreadFile):
@@ -220,7 +220,7 @@ def _report(work: FixRun, words: Sequence[str]) -> str:
     ]
     if work.left_count:
         fixes = count_of(work.left_count, "fix", "fixes")
-        parts.append(f"{fixes} touched what another one changed; a new review finds them again.")
+        parts.append(f"{fixes} overlapped with another fix. Review again to see what is left.")
     parts += words
     return "\n\n".join(parts or ["There is nothing to apply: no open finding has a fix."]) + "\n"
 

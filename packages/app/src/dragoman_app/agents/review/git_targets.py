@@ -42,7 +42,7 @@ async def _ask_git(
         except GitRefused:
             continue
     raise GitRefused(
-        "I do not know which branch this one belongs to. Say it: review the changes against BRANCH"
+        "I can't tell which branch this one belongs to. Name it: review the changes against BRANCH"
     )
 
 
@@ -63,7 +63,7 @@ def _target(
 
 
 async def text_in_index(base: GitBase) -> str | None:
-    """A file as it will be committed; None if it is no text."""
+    """A file as it will be committed; None if it is not text."""
     return await _text(base.top, INDEX, base.path)
 
 

@@ -42,7 +42,7 @@ class FixIntent(Struct, frozen=True, kw_only=True):
 
 
 class HandOverIntent(Struct, frozen=True):
-    """Let the coder mend findings of the last review."""
+    """Let the coder fix findings of the last review."""
 
     numbers: tuple[int, ...]
 
@@ -203,7 +203,7 @@ def _review_intent(request: str, *, has_attachments: bool) -> Intent:
     changes = _changes(request)
     if changes is not None and (is_asked or len(request.split()) <= 5):
         other_paths = tuple(path for path in paths if path != changes.against)
-        # "check app.py against the style guide" is no question about the history.
+        # "check app.py against the style guide" is not a question about the history.
         if changes.against is None or not other_paths or _CHANGES.search(request):
             return replace(changes, paths=other_paths, fix=fix)
     if not (is_asked or paths or has_attachments):

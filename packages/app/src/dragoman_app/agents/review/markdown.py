@@ -190,7 +190,7 @@ def _offers(findings: Sequence[Finding]) -> list[str]:
         names = ", ".join(map(str, unsafe[:10])) + (", …" if len(unsafe) > 10 else "")
         lines += [
             f"{count_of(len(unsafe), 'fix', 'fixes')} may change what the program does ({names}): "
-            f"say “apply fix {unsafe[0]}” to have one.",
+            f"to apply one, say “apply fix {unsafe[0]}”.",
             "",
         ]
     return lines

@@ -79,7 +79,7 @@ class ModelReview:
         self._config = conversation.model
         self._meter = BudgetMeter(conversation.budget)
         tests = _tests_of(turn, self._meter)
-        why_not = "the project has none that are known" if _may_test(turn) else "the session says never"
+        why_not = "the project has no known tests" if _may_test(turn) else "the session's option says never"
         self._prover = ModelProver(turn, texts, tests, why_not=why_not)
         self._change = None if changes is None else ChangeTools(texts, changes)
         self._tools = [
@@ -192,7 +192,7 @@ class ModelReview:
     def _record(self, finding: Finding, verdict: VerdictArguments | None) -> str:
         """Keep what came of a second look; returns it in words."""
         if verdict is None:
-            words = f"{UNVERIFIED}: the second look came to no verdict."
+            words = f"{UNVERIFIED}: the second check had no result."
             self._unverified_findings.append(with_note(finding, words))
             return words
         if verdict.refuted:
@@ -202,8 +202,8 @@ class ModelReview:
             self._merged_count += 1
             other = self._verified_findings[verdict.same_as - 1]
             self._verified_findings[verdict.same_as - 1] = merge(other, finding)
-            return f"The same cause as {other.path}:{other.line}, and told there: {verdict.reason}"
-        words = f"Verified by a second look: {verdict.reason}"
+            return f"Reported at {other.path}:{other.line}, which has the same cause:  {verdict.reason}"
+        words = f"Verified by a second check: {verdict.reason}"
         self._verified_findings.append(with_note(finding, words))
         return words
 
@@ -292,7 +292,7 @@ def lower(finding: Finding) -> Finding:
     if finding.severity.rank >= HIGHEST.rank:
         return finding
     change = f"Lowered from {finding.severity.value} to {HIGHEST.value}"
-    words = f"{change}: nothing bears it out but the model's word."
+    words = f"{change}: only the model reports it."
     return with_note(replace(finding, severity=HIGHEST), words)
 
 

@@ -215,7 +215,7 @@ class ProjectTests:
         if await asyncio.to_thread(shutil.which, program) is None:
             raise SuiteNotRun(f"{program} is not installed")
         if (seconds := min(SECONDS, self._meter.seconds_left())) <= 0:
-            raise SuiteNotRun("no time of the budget is left")
+            raise SuiteNotRun("the time budget is used up")
         folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="dragoman-tests-"))
         stop = threading.Event()
         source = Path(self._turn.session.cwd)

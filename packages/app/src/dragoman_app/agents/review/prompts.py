@@ -38,17 +38,17 @@ from dragoman_review.places import RULES
 from dragoman_review.rule_files import project_rules
 from dragoman_review.rule_links import rule_link, rules_page
 
-HELP = """I review code, on this machine; a model takes part if one is configured. Say for example:
+HELP = """I review code on this machine, with the help of a model if you configured one. For example, say:
 
 - “review src/app.py”, “review src and tests”, “review @app.py:10-40”, or attach files
 - “review my changes”, “review staged”, “review the diff against main”, “review this branch”
-- “apply the fixes”, “apply fix 3”: every file is shown as a diff and asked for first
-- “let the coder fix 3”: the coder mends it, with the model that is configured
+- “apply the fixes”, “apply fix 3”: you see and confirm each file as a diff first
+- “let the coder fix 3”: the coder fixes it, with the model that you configured
 - “explain 3”, “explain rule python/eval”, “rules python”
 
-/review, /diff, /fix, /code, /explain, /rules and /help do the same. Options of the session say how mild a
-finding may be to be told, and whether reviews of changes are about whole files. In the mode “Review and fix”
-the fixes of every review are offered at once.
+/review, /diff, /fix, /code, /explain, /rules and /help do the same. With the options of the session you
+choose the mildest finding to show, and whether a review of changes covers whole files. In the mode “Review
+and fix” every review offers its fixes at once.
 """
 
 
@@ -151,7 +151,7 @@ def rules_summary(entries: Sequence[RuleText], query: str) -> str:
         rows = [f"- `{kind}`: {count_of(count, 'rule')}" for kind, count in sorted(kinds.items())]
         return "\n".join(
             [
-                f"{len(entries)} rules are built in, or brought by this project:",
+                f"{len(entries)} rules are built in or come from this project:",
                 "",
                 *rows,
                 "",
@@ -163,7 +163,7 @@ def rules_summary(entries: Sequence[RuleText], query: str) -> str:
     needle = query.lower()
     matches = [entry for entry in entries if _fits(entry, needle)]
     if not matches:
-        return f"No rule is about “{query}”. Say “rules” for all kinds.\n"
+        return f"No rules for “{query}”. To list all rules, say “rules”.\n"
     rows = [f"- `{entry.id}` ({entry.severity.value}): {entry.title}" for entry in matches[:MOST]]
     more = [f"- and {len(matches) - MOST} more"] if len(matches) > MOST else []
     return "\n".join([*rows, *more]) + "\n"
@@ -189,7 +189,7 @@ def rule_details(entries: Sequence[RuleText], last: LastReview | None, what: str
     close = difflib.get_close_matches(name, [entry.id for entry in entries], n=3, cutoff=0.5)
     close += [entry.id for entry in entries if name in entry.id and entry.id not in close][:3]
     hint = f" Do you mean {' or '.join(f'`{rule}`' for rule in close)}?" if close else ""
-    return f"I know no rule “{what}”.{hint} Say “rules” for all of them.\n"
+    return f"Unknown rule “{what}”.{hint} Say “rules” for all of them.\n"
 
 
 def _in_full(entry: RuleText) -> str:
@@ -201,10 +201,10 @@ def _in_full(entry: RuleText) -> str:
 def _finding_in_full(last: LastReview | None, number: int) -> str:
     if last is None or not 1 <= number <= len(last.findings):
         have = f"the last review has {len(last.findings)}" if last else "nothing was reviewed yet"
-        return f"There is no finding {number}: {have}.\n"
+        return f"Unknown finding {number}: {have}.\n"
     finding: Finding = last.findings[number - 1]
     path = last.files[finding.path].path if finding.path in last.files else None
-    mended_text = " It is mended already." if number in last.applied else ""
+    mended_text = " It is already fixed." if number in last.applied else ""
     fix = (
         f"\n\nFix: {finding.fix.title}. Say “apply fix {number}”." if finding.fix and not mended_text else ""
     )

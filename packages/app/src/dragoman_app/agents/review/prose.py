@@ -46,7 +46,7 @@ class ModelExplanation:
                 return error.fault.words
             await spend(self._turn, response, model)
         await self._turn.say("\n")
-        return "It refused to." if response.finish_reason == REFUSED else None
+        return "The model refused." if response.finish_reason == REFUSED else None
 
     async def _hear(self, kind: Literal["text", "thought"], text: str) -> None:
         await (self._turn.say(text) if kind == "text" else self._turn.think(text))

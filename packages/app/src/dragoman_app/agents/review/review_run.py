@@ -159,7 +159,7 @@ class ReviewRun:
                 changes, folder, self._settings, is_staged=self._targets.is_staged
             )
         except ToolFailed as error:
-            self._notes.append(f"callers of what changed were not looked at: {error}")
+            self._notes.append(f"callers of the changed code were not checked: {error}")
             return
         for finding in findings:
             with contextlib.suppress(ToolProblem):
@@ -252,7 +252,7 @@ def _nothing(intent: ReviewIntent, notes: Sequence[str]) -> str:
     if intent.changes is not None:
         since = intent.against or "the last commit"
         return f"Nothing has changed since {since}. Name files or folders to review them as they are.\n"
-    return "There is nothing here to review. Name files or folders, or attach some.\n"
+    return "Nothing to review here. Name files or folders, or attach some.\n"
 
 
 def _note_text(note: ReviewNote) -> str:
@@ -288,7 +288,9 @@ async def explain(turn: KitTurn[ReviewConversation], findings: Sequence[Finding]
             why = await module.ModelExplanation(turn, endpoint, config).explain(findings, masked_texts)
         if why is not None:
             await call.fail(why)
-            await turn.say(f"{name} did not explain the findings. {why} They are complete without it.\n")
+            await turn.say(
+                f"{name} did not explain the findings. {why} The findings are complete without that.\n"
+            )
 
 
 def reach_model(config: CoderConfig) -> ModelEndpoint | str:

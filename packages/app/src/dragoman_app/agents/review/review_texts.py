@@ -60,7 +60,7 @@ class ReviewTexts:
             path if path in self._unmasked_texts else self.folders.display(self.folders.absolute(path))
         )
         if is_private(display_path):
-            raise ToolProblem(f"{display_path} may hold secrets: its text is not given to models.")
+            raise ToolProblem(f"{display_path} may contain secrets, so models don't get its text.")
         return await self.load_reviewed(display_path)
 
     async def load_reviewed(self, display_path: str) -> ReviewText:
@@ -100,7 +100,7 @@ class ReviewTexts:
             raise ToolProblem(f"{display_path} lies outside the folders of the session.")
         real = await asyncio.to_thread(os.path.realpath, path)
         if ".git" in PurePath(real).parts or is_private(real):
-            raise ToolProblem(f"{display_path} may hold secrets: its text is not given to models.")
+            raise ToolProblem(f"{display_path} may contain secrets, so models don't get its text.")
         return real
 
     async def _read(self, display_path: str) -> tuple[str, str]:

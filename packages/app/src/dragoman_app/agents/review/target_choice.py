@@ -39,7 +39,7 @@ async def choose(
 
 
 def _with_names(targets: ReviewTargets) -> ReviewTargets:
-    """Without files whose names are no text: no message to the client can hold them."""
+    """Without files whose names are not text: no message to the client can hold them."""
     strangers = [target for target in targets.targets if as_text(target.path or "") != (target.path or "")]
     if not strangers:
         return targets

@@ -181,4 +181,4 @@ def _read(answer: Any, kind: type[Answer]) -> Answer:
     try:
         return convert(answer, kind)
     except ValidationError as error:
-        raise LocalMistake(f"the hub's answer makes no sense: {error}") from error
+        raise LocalMistake(f"the hub's answer is invalid: {error}") from error

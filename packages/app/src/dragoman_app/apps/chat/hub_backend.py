@@ -126,7 +126,7 @@ class HubBackend(LocalBackend):
             answer = await hub.call("_dragoman/hub/handover", params)
         session = answer.get("sessionId") if isinstance(answer, dict) else None
         if not isinstance(session, str):
-            raise LocalMistake("this server cannot hand a session over")
+            raise LocalMistake("this server can't hand over sessions")
         return ChatRequest(agent=agent, cwd=request.cwd, session=session)
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:

@@ -2,7 +2,8 @@
 
 The hub tells of every session that moves (`_dragoman/hub/watch`); how sessions get on is asked for while it
 may have changed (`_dragoman/hub/progress`). A connection that breaks is opened again until the board is
-closed, and `trouble` says so meanwhile. Sessions of a server that is no hub are listed by the protocol alone.
+closed, and `trouble` says so meanwhile. Sessions of a server that is not a hub are listed by the protocol
+alone.
 """
 
 from __future__ import annotations
@@ -314,8 +315,8 @@ def make_board_session(fields: Fields, progress: Fields, questions: int) -> Boar
 
 
 def make_permission(fields: Fields, *, cwd: str) -> PermissionQuestion | None:
-    """What a request of the inbox asks, whole; None if it is no request for permission, or none that can be
-    understood.
+    """What a request of the inbox asks, whole; None if it is not a request for permission, or none that can
+    be understood.
     """
     if fields.get("method") != "session/request_permission":
         return None

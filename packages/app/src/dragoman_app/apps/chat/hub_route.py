@@ -1,7 +1,7 @@
 """The connection to a hub: reconnects whenever it breaks, as long as the client runs.
 
 The listener is told its state (`away`, `back`); `ResumingTransport` delivers what was said meanwhile once, in
-order. `MissedUpdates` counts what is still to come. A server that is no hub cannot resume.
+order. `MissedUpdates` counts what is still to come. A server that is not a hub cannot resume.
 """
 
 from __future__ import annotations

@@ -410,7 +410,9 @@ class LocalBoard:
         self._wake.set()
 
     async def archive(self, session_id: str, *, on: bool) -> None:
-        raise LocalMistake("the history of this machine has no archive; `dragoman sessions` deletes sessions")
+        raise LocalMistake(
+            "sessions on this machine can't be archived; to delete one: dragoman sessions forget SESSION"
+        )
 
 
 async def _last_line(journal: Journal, info: StreamInfo) -> str:

@@ -224,7 +224,7 @@ class LocalChat:
         if "sessionCapabilities.title" in handle.capabilities:
             await handle.call("session/set_title", {"sessionId": self.session.id, "title": title})
         elif self.keep_title is None:
-            raise LocalMistake("neither this agent nor a history keeps a title for this session")
+            raise LocalMistake("neither the agent nor your history can store a title for this session")
         if self.keep_title is not None:
             await self.keep_title(title)
 
@@ -277,7 +277,7 @@ class LocalChat:
         self._listener.on_chat_event(ChatEvent(kind=kind, text=event.text, detail=event.stderr))  # type: ignore[arg-type]
 
     def hear_stderr(self, chunk: bytes) -> None:
-        """Tell what the wall around the agent refused; the rest is for the history."""
+        """Tell what the sandbox around the agent refused; the rest is for the history."""
         if self._on_stderr is not None:
             self._on_stderr(chunk)
         *lines, self._stderr_rest = (self._stderr_rest + chunk).split(b"\n")

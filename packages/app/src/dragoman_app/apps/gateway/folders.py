@@ -32,7 +32,7 @@ class FolderRules:
                 raise UsageMistake("no folder is allowed by both sides", "name a root that both allow")
             return folder
         if "\0" in name:
-            raise UsageMistake("a folder's name has no zero byte", "check the path")
+            raise UsageMistake("a folder's name can't contain a NUL character", "check the path")
         folder = os.path.normpath(os.path.join(self.cwd, name))
         # Whether something is there is told only of places where a session may be.
         if not _is_inside_all(folder, limits):

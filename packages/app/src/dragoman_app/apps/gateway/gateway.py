@@ -185,7 +185,7 @@ class Gateway:
     async def _bring_back(self, agent: SupervisedAgent, session: GatewaySession, session_id: str) -> None:
         opening_ids = [opening.stored_id for opening in self._openings if opening is not session]
         if session_id in self._sessions or session_id in opening_ids:
-            raise SessionBusy("this session is in use by somebody else")
+            raise SessionBusy("another client is using this session")
         session.stored_id = session_id
         await agent.living_agent()
         capabilities = agent.handle.capabilities
@@ -193,7 +193,7 @@ class Gateway:
         if not can_resume and "loadSession" not in capabilities:
             raise UsageMistake(
                 f"no open session {session_id!r}, and the agent can't continue a stored one",
-                "leave `session` out to begin a new one",
+                "remove `session` to start a new session",
             )
         self._local.lend(session_id, cwd=session.cwd, info=agent.info)
         try:

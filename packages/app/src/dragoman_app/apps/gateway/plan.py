@@ -40,6 +40,6 @@ def make_gateway_plan(args: argparse.Namespace, *, roots: Sequence[str] = ()) ->
     check_policy(rules, [folders.cwd])
     target = find_target(name, Overrides(args.env, args.dialect))
     target = confine(target, rules.sandbox, [folders.cwd, *folders.roots])
-    if target.launcher and not folders.roots:  # a client's own roots would be outside of the wall
+    if target.launcher and not folders.roots:  # a client's own roots would be outside of the sandbox
         folders = FolderRules(cwd=folders.cwd, roots=[folders.cwd])
     return GatewayPlan(target=target, rules=rules, folders=folders)

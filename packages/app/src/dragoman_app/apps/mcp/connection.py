@@ -95,7 +95,7 @@ class McpConnection:
                 refusal = ErrorAnswer(code, f"{error_object(code).message}: {why}")
                 return self._start(None, self._refuse(request_id, refusal))
             case _:
-                log.warning("MCP client sent an answer to nothing")
+                log.warning("MCP client sent an answer without a request")
         return None
 
     def _start(self, request_id: Id, work: Any) -> asyncio.Task[None]:
@@ -116,7 +116,7 @@ class McpConnection:
                 raise method_not_found(method)
             values = _read_params(params)
             if values is None:
-                raise invalid_params("they are not object")
+                raise invalid_params("they are not an object")
             result = msgspec.json.encode(await handler(values, request_id))
         except ErrorAnswer as error:
             await self._refuse(request_id, error)
@@ -157,7 +157,7 @@ class McpConnection:
             await self._write(request(number, method, msgspec.json.encode(params)), related_to)
             return msgspec.json.decode(await future)
         except asyncio.CancelledError:
-            withdrawal = {"requestId": number, "reason": "this is no longer asked"}
+            withdrawal = {"requestId": number, "reason": "this question is closed"}
             await self.notify("notifications/cancelled", withdrawal, related_to=related_to)
             raise
         except UNREADABLE_TEXT:

@@ -156,7 +156,7 @@ class McpHttpSession:
         try:
             await self._calls.get(key, self._listening).put(frame)
         except LinkClosed as error:
-            log.warning("MCP client %s is given up: %s", self.id[:8], error)
+            log.warning("MCP client %s was dropped: %s", self.id[:8], error)
             self._on_end(self)
             raise
 
@@ -192,7 +192,7 @@ class McpHttpSession:
             self.touch()
         seconds_left = self.used + self._idle_seconds - self._loop.time()
         if seconds_left <= 0:
-            log.info("MCP client %s is forgotten: nobody has come for %g s", self.id[:8], self._idle_seconds)
+            log.info("MCP client %s was dropped: no request for %g s", self.id[:8], self._idle_seconds)
             self._on_end(self)
         else:
             self._timer = self._loop.call_later(seconds_left, self._look)
@@ -224,9 +224,9 @@ ABANDON_SECONDS = 10.0
 
 _REFUSALS = {
     401: "the token is missing or wrong: send the printed token as `Authorization: Bearer …`",
-    403: "pages of this origin may not come: name it with --origin",
-    404: f"there is only {PATH} here",
-    421: "the server does not go by this name: use the printed address, or name it with --host",
+    403: "pages of this origin are refused. To allow them, use --origin",
+    404: f"unknown path: this server has only {PATH}",
+    421: "unknown server name: use the printed address, or add the name with --host",
     429: "too many wrong tokens came from this address",
 }
 
@@ -305,7 +305,7 @@ class McpHttpServer:
             raise HttpRefusal(400, "the header Mcp-Session-Id is missing; initialize comes first")
         session = self._sessions.get(session_id)
         if session is None or session.owner != owner:
-            raise HttpRefusal(404, "this session is not known here, or has ended; initialize again")
+            raise HttpRefusal(404, "unknown or ended session; initialize again")
         version = headers.get(VERSION_HEADER, VERSIONS[0].encode()).decode(errors="replace")
         if version not in VERSIONS:
             raise HttpRefusal(400, f"the versions of MCP here are {', '.join(VERSIONS)}")
@@ -351,13 +351,13 @@ class McpHttpServer:
 
     def _make_room(self) -> None:
         if self._is_leaving:
-            raise HttpRefusal(503, "the server is ending")
+            raise HttpRefusal(503, "the server is stopping")
         if len(self._sessions) < self._most_clients:
             return
         latest = asyncio.get_running_loop().time() - ABANDON_SECONDS
         sessions = [entry for entry in self._sessions.values() if entry.is_idle and entry.used <= latest]
         if not sessions:
-            raise HttpRefusal(503, f"{self._most_clients} clients are here already; try again later")
+            raise HttpRefusal(503, f"there are already {self._most_clients} clients; try again later")
         self._end(min(sessions, key=lambda entry: entry.used))
 
     # Streams.
@@ -372,7 +372,7 @@ class McpHttpServer:
             return
         events, number = match
         if not await is_free(events, number):
-            raise HttpRefusal(409, "this stream has a reader")
+            raise HttpRefusal(409, "this stream already has a reader")
         await stream(events, number, receive, send)
         session.touch()
 
@@ -419,7 +419,7 @@ async def _read_message(headers: Mapping[bytes, bytes], receive: Receive, limit:
         raise HttpRefusal(body, {408: "the body did not arrive", 413: "the body is too large"}.get(body, ""))
     message = decode(body)
     if isinstance(message, MalformedFrame):
-        raise HttpRefusal(400, f"one JSON-RPC message is taken at a time: {message.why}")
+        raise HttpRefusal(400, f"send one JSON-RPC message at a time: {message.why}")
     if isinstance(message, Request) and message.id is None:
         raise HttpRefusal(400, "a request needs an id that is not null")
     return message
@@ -436,4 +436,4 @@ async def _answer(session: McpHttpSession, request: Request) -> bytes:
 
 
 def _id_in_use() -> HttpRefusal:
-    return HttpRefusal(400, "the id of this request is that of another one which runs")
+    return HttpRefusal(400, "another running request has this id")

@@ -86,7 +86,7 @@ class McpServer:
 
     async def _initialize(self, params: dict[str, object], request_id: Id) -> object:
         if self._is_initialized:
-            raise invalid_request("the client has initialized already")
+            raise invalid_request("the client is already initialized")
         capabilities = params.get("capabilities")
         self._capabilities = capabilities if isinstance(capabilities, dict) else {}
         self._is_initialized = True
@@ -98,7 +98,7 @@ class McpServer:
             "capabilities": {"tools": {"listChanged": False}},
             "serverInfo": {"name": "dragoman", "title": f"{name}, through Dragoman", "version": VERSION},
             "instructions": f"`prompt` gives the coding agent {name} a task and waits until it is done. "
-            "Pass the `session` of its result to go on with the same conversation.",
+            "Pass the `session` of its result to continue the same conversation.",
         }
 
     async def _ping(self, params: dict[str, object], request_id: Id) -> object:
@@ -270,11 +270,11 @@ def _read_arguments(arguments: object, kind: type[A]) -> A:
     try:
         return convert(arguments, kind)
     except msgspec.ValidationError as error:
-        raise UsageMistake(f"the arguments make no sense: {error}", "see the tool's input schema") from None
+        raise UsageMistake(f"invalid arguments: {error}", "see the tool's input schema") from None
 
 
 def _read_roots(answer: object) -> list[str]:
-    """The folders that a client names; addresses that are no local folders are left out."""
+    """The folders that a client names; addresses that are not local folders are left out."""
     roots = answer.get("roots") if isinstance(answer, dict) else None
     uris = [root.get("uri") for root in roots or () if isinstance(root, dict)][:MOST_ROOTS]
     paths = [_path_of(uri) for uri in uris if isinstance(uri, str)]
@@ -342,12 +342,12 @@ def _prompt_result(report: TurnReport, *, diffs: bool) -> dict[str, object]:
             for change in report.changes
         ],
         "refused": report.refusals,
-        "notes": report.notes + (["only the beginning of the text is here"] if report.is_cut else []),
+        "notes": report.notes + (["only the beginning of the text is shown"] if report.is_cut else []),
     }
     usage = token_counts(report.usage)
     if usage is not None:
         values["usage"] = usage
-    return _result(report.text or "(The agent said nothing.)", values, more=_summary(report))
+    return _result(report.text or "(The agent gave no answer.)", values, more=_summary(report))
 
 
 def _summary(report: TurnReport) -> str:

@@ -47,9 +47,9 @@ _FLAG: Final = {"type": "boolean"}
 _PROMPT_RESULT: Final = {
     "type": "object",
     "properties": {
-        "session": {"type": "string", "description": "Give it back to go on with this conversation."},
+        "session": {"type": "string", "description": "Pass it again to continue this conversation."},
         "stopReason": {"type": "string", "description": "end_turn, cancelled, refusal, max_tokens, …"},
-        "text": {"type": "string", "description": "What the agent said."},
+        "text": {"type": "string", "description": "The agent's answer."},
         "toolCalls": _array(
             id=_TEXT, title=_TEXT, kind=_TEXT, status=_TEXT, paths={"type": "array", "items": _TEXT}
         ),
@@ -57,7 +57,7 @@ _PROMPT_RESULT: Final = {
         "changedFiles": _array(path=_TEXT, kind=_TEXT, linesAdded=_COUNT, linesRemoved=_COUNT, diff=_TEXT),
         "refused": {
             **_array(what=_TEXT, why=_TEXT),
-            "description": "What the agent wanted to do and was not allowed to.",
+            "description": "Actions of the agent that were not allowed.",
         },
         "usage": {"type": "object", "additionalProperties": _COUNT},
         "notes": {"type": "array", "items": _TEXT},
@@ -82,16 +82,16 @@ def make_tools(agent: str) -> list[dict[str, object]]:
         {
             "name": "prompt",
             "title": f"Ask {agent}",
-            "description": f"Give the coding agent {agent} a task, or go on with a session. It works by "
+            "description": f"Give the coding agent {agent} a task, or continue a session. It works by "
             "itself in a folder, reads and changes files and runs commands as far as that is permitted, "
             "and answers when it is done. A session does one thing at a time; several work side by side.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
-                    "text": {"type": "string", "description": "What the agent is told."},
+                    "text": {"type": "string", "description": "The task for the agent."},
                     "session": {
                         "type": "string",
-                        "description": "Go on with this session; without it, a new one is made.",
+                        "description": "The session to continue; without it, a new session starts.",
                     },
                     "cwd": {
                         "type": "string",
@@ -102,7 +102,7 @@ def make_tools(agent: str) -> list[dict[str, object]]:
                     "options": {
                         "type": "object",
                         "additionalProperties": {"type": ["string", "boolean"]},
-                        "description": "Other options of the session; `sessions` lists what there is.",
+                        "description": "Other options of the session; `sessions` lists them.",
                     },
                     "diffs": {
                         "type": "boolean",
@@ -135,7 +135,7 @@ def make_tools(agent: str) -> list[dict[str, object]]:
         {
             "name": "cancel",
             "title": "Cancel a turn",
-            "description": "Stop what the agent does in a session; its `prompt` then ends as cancelled.",
+            "description": "Stop the running turn of a session; its `prompt` ends as cancelled.",
             "inputSchema": _one_session(),
             "outputSchema": _outcome("cancelled"),
             "annotations": {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True},
@@ -143,7 +143,7 @@ def make_tools(agent: str) -> list[dict[str, object]]:
         {
             "name": "close",
             "title": "Close a session",
-            "description": "Free a session that is not needed any more; what runs in it is cancelled.",
+            "description": "Free a session that you no longer need. This cancels its running turn.",
             "inputSchema": _one_session(),
             "outputSchema": _outcome("closed"),
             "annotations": {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True},

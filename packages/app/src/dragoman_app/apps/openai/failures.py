@@ -34,8 +34,8 @@ _STATUSES = {"usage": 400, "timeout": 504}
 
 _REFUSALS = {
     401: "the token is missing or wrong: give the token that the server printed as the API key",
-    403: "pages of this origin may not come: name it with --origin",
-    421: "the server does not go by this name: use the printed address, or name it with --host",
+    403: "pages of this origin are refused. To allow them, use --origin",
+    421: "unknown server name: use the printed address, or add the name with --host",
     429: "too many wrong tokens came from this address",
 }
 

@@ -131,10 +131,10 @@ def read_body_as(decoder: msgspec.json.Decoder[R], body: bytes) -> R:
 
 def _check(request: CompletionRequest) -> None:
     if (request.n or 1) != 1:
-        raise ApiFailure(400, "an agent does its work once: leave `n` out", param="n")
+        raise ApiFailure(400, "`n` is not supported: an agent answers once", param="n")
     if request.response_format is not None and request.response_format.type != "text":
         raise ApiFailure(
-            400, "an agent answers in text: leave `response_format` out", param="response_format"
+            400, "`response_format` is not supported: an agent answers in text", param="response_format"
         )
     refuse_demanded_call("tool_choice", request.tool_choice)
     refuse_demanded_call("function_call", request.function_call)

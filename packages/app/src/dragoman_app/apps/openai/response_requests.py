@@ -77,14 +77,14 @@ def read_response_request(body: bytes) -> ResponseRequest:
     """Raises `ApiFailure`."""
     request = read_body_as(_decoder, body)
     for param, value, why in (
-        ("background", request.background, "a turn runs while its client waits: leave `background` out"),
-        ("conversation", request.conversation, "conversations are not kept: use `previous_response_id`"),
-        ("prompt", request.prompt, "there are no templates of prompts here: write the `input` out"),
+        ("background", request.background, "`background` is not supported: the client waits for the turn"),
+        ("conversation", request.conversation, "`conversation` is not supported: use `previous_response_id`"),
+        ("prompt", request.prompt, "prompt templates are not supported: put the text into `input`"),
     ):
         if value:
             raise ApiFailure(400, why, param=param)
     if request.text is not None and request.text.format is not None and request.text.format.type != "text":
-        raise ApiFailure(400, "an agent answers in text: leave `text.format` out", param="text.format")
+        raise ApiFailure(400, "`text.format` is not supported: an agent answers in text", param="text.format")
     refuse_demanded_call("tool_choice", request.tool_choice)
     return request
 
@@ -94,12 +94,12 @@ def _messages_of(item: InputItem) -> Iterator[ChatMessage]:
     if kind == "message":
         role = item.get("role")
         if role not in _ROLES:
-            raise _misunderstanding(f"a message has no role {str(role)[:40]!r}")
+            raise _misunderstanding(f"unknown message role {str(role)[:40]!r}")
         yield ChatMessage(role=cast(Role, role), content=_content_of(item.get("content")))
     elif kind in ("function_call_output", "custom_tool_call_output"):
         yield ChatMessage(role="tool", content=_content_of(item.get("output")))
     elif kind == "item_reference":
-        raise _misunderstanding("items are not kept: send the item itself, or use `previous_response_id`")
+        raise _misunderstanding("items are not stored: send the item itself, or use `previous_response_id`")
 
 
 def _content_of(content: object) -> str | list[Part]:

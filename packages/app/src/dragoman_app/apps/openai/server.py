@@ -92,7 +92,7 @@ class OpenaiServer:
                 await respond(send, 200, msgspec.json.encode(models), kind=JSON)
             else:
                 raise ApiFailure(
-                    404, "there are /v1/chat/completions, /v1/responses and /v1/models here, and no more"
+                    404, "this server has only /v1/chat/completions, /v1/responses and /v1/models"
                 )
         except ApiFailure as failure:
             await respond(send, failure.status, failure.body, kind=JSON, headers=failure.headers)
@@ -159,7 +159,7 @@ class OpenaiServer:
         if headers.get(b"x-stainless-retry-count", b"0") != b"0" and turn in self._begun:
             raise ApiFailure(
                 409,
-                "a turn of this request has begun already, and the client gave it up; it is not done twice. "
+                "a turn of this request already started, and its client gave up; the turn is not repeated. "
                 "Give the client a longer timeout, or stream",
                 code="turn_has_begun",
                 headers=[NEVER_AGAIN],
@@ -242,7 +242,7 @@ def _has_memory(session: GatewaySession) -> bool:
 
 def _leaving_failure(*, has_begun: bool) -> ApiFailure:
     return ApiFailure(
-        503, "the server is ending", code="server_ending", headers=[NEVER_AGAIN] if has_begun else []
+        503, "the server is stopping", code="server_ending", headers=[NEVER_AGAIN] if has_begun else []
     )
 
 

@@ -38,7 +38,7 @@ class StartEvent(RunEvent, frozen=True, kw_only=True, tag="start"):
     agent: str
     cwd: str
     sandbox: str = ""
-    """The wall around the agent's own processes: `off`, `read-only` or `workspace`."""
+    """The sandbox around the agent's own processes: `off`, `read-only` or `workspace`."""
     command_sandbox: str = ""
     """What was chosen for commands in terminals of ours; `auto` if nobody chose."""
 
@@ -64,7 +64,7 @@ class SessionEvent(RunEvent, frozen=True, kw_only=True, tag="session"):
 
 
 class HandoverEvent(RunEvent, frozen=True, kw_only=True, tag="handover"):
-    """Another agent goes on in the place of the first one."""
+    """Another agent continues the work of the first one."""
 
     from_agent: str
     agent: str

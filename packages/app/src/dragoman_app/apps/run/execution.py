@@ -96,7 +96,7 @@ async def run_plan(
     )
     if plan.rules.sandbox != "auto":
         reporter.tell(
-            f"sandbox: {plan.target.sandbox} for the agent and for what it runs in terminals of ours"
+            f"sandbox: {plan.target.sandbox} for the agent and for the commands that Dragoman runs for it"
         )
     if plan.target.note is not None:
         reporter.note(plan.target.note)

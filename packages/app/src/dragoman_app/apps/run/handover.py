@@ -66,4 +66,4 @@ def tell_handover(
         events.HandoverEvent(time=now(), from_agent=agent, agent=successor, reason=reason, lost=lost)
     )
     losses = f"; not handed over: {'; '.join(lost)}" if lost else ""
-    reporter.tell(f"{successor} goes on in the place of {agent or 'another agent'}{losses}")
+    reporter.tell(f"{successor} continues the work of {agent or 'another agent'}{losses}")

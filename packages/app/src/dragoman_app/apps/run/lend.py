@@ -123,7 +123,7 @@ class RunDecisions:
             try:
                 result = await handler.work(request, agent)
             except ErrorAnswer as error:
-                # After what the audit log has to tell of this: a denial is no refusal.
+                # After what the audit log has to tell of this: a denial is not a refusal.
                 loop.call_soon(self._on_refusal, method, error.message)
                 raise
             loop.call_soon(self._on_success)

@@ -130,7 +130,7 @@ def outcome_of_error(error: BaseException, *, start_option: str = "") -> RunOutc
         case DeadlineExceeded():
             return _outcome_of_deadline(error, start_option)
         case LinkClosed():
-            return RunOutcome(name="agent_died", message=str(error))
+            return RunOutcome(name="agent_died", message=str(error), next_step="dragoman doctor AGENT")
         case RemoteMistake():
             return RunOutcome(name="protocol_error", message=str(error))
         case LocalMistake() | DragomanError():
@@ -143,7 +143,7 @@ def outcome_of_error(error: BaseException, *, start_option: str = "") -> RunOutc
 def _outcome_of_deadline(error: DeadlineExceeded, start_option: str) -> RunOutcome:
     if not isinstance(error, HandshakeTimeout):
         return RunOutcome(name="timeout", message=str(error))
-    longer = f"if it is slow to start, give it longer with {start_option}; " if start_option else ""
+    longer = f"if it is slow to start, give it more time with {start_option}; " if start_option else ""
     next_step = f"{longer}`dragoman doctor AGENT` shows more"
     return RunOutcome(name="timeout", message=str(error), next_step=next_step)
 
@@ -185,7 +185,7 @@ def _outcome_of_refusal(error: CallFailed) -> RunOutcome:
         return RunOutcome(
             name="agent_error",
             message=f"{error}{details}",
-            next_step="--verbose shows what the agent says of it" if is_mute else None,
+            next_step="add --verbose to see the agent's own message" if is_mute else None,
         )
     # Nobody knows of its methods: it refused before it had named them.
     return RunOutcome(

@@ -130,7 +130,7 @@ def _steering(args: argparse.Namespace) -> SteerFallback | None:
     if fallback is not None and is_prompt:
         raise UsageMistake(
             "--steer reads standard input while the turn runs, and the prompt is read from there too",
-            'say the prompt as words or with --prompt-file: dragoman run "…" --steer',
+            'give the prompt as words or with --prompt-file: dragoman run "…" --steer',
         )
     return fallback
 

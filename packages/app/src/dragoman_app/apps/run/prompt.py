@@ -25,14 +25,14 @@ def read_prompt(words: Sequence[str], prompt_file: str | None) -> str:
         parts.append(_read_stdin(asked_for=wants_stdin))
     text = "\n\n".join(part.strip("\n") for part in parts if part.strip())
     if not text:
-        raise UsageMistake("the prompt is empty", 'say what the agent should do: dragoman run "…"')
+        raise UsageMistake("the prompt is empty", 'give the agent a task: dragoman run "…"')
     if not is_text(text):
         raise UsageMistake("the prompt is not UTF-8 text", "convert it first")
     return text
 
 
 def is_text(argument: str) -> bool:
-    """Whether a word of the command line can be sent: bytes that are no UTF-8 are lone surrogates in it."""
+    """Whether a word of the command line can be sent: bytes that are not UTF-8 are lone surrogates in it."""
     try:
         argument.encode()
     except UnicodeEncodeError:

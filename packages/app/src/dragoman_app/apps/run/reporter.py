@@ -107,7 +107,7 @@ class RunReporter:
         write_stderr(text)
 
     def stderr(self, chunk: bytes) -> None:
-        """The agent complains; kept for the obituary elsewhere, shown to those who asked. What the wall
+        """The agent complains; kept for the obituary elsewhere, shown to those who asked. What the sandbox
         refused is shown to everybody.
         """
         *lines, self._stderr_rest = (self._stderr_rest + chunk).split(b"\n")

@@ -138,7 +138,7 @@ def _value(option: v1.SessionConfigSelect | v1.SessionConfigBoolean, value: str)
         words |= {"false": False, "off": False, "no": False, "0": False}
         if value.lower() not in words:
             raise UsageMistake(
-                f"the option {option.id!r} must be true or false, not {value!r}", "say true or false"
+                f"the option {option.id!r} must be true or false, not {value!r}", "use true or false"
             )
         return words[value.lower()]
     values = values_of(option)

@@ -158,7 +158,7 @@ class TextView:
         before = self._shown_status.get(event.id)
         if before is None and not has_ended and not self._terminal:
             self._waiting_tools[event.id] = event
-            return self._break()  # what is said after it began is no part of what was said before
+            return self._break()  # what is said after it began is not a part of what was said before
         if before == event.status or (not has_ended and (before is not None or not self._terminal)):
             return ""
         self._shown_status[event.id] = event.status
@@ -255,7 +255,12 @@ class TextView:
             return self._show_waiting_tools() + self._break()
         lines = "\n".join(self._subagents.tree())
         tree = self._line(lines) if lines else ""
-        parts = [event.outcome.replace("_", " "), f"{event.seconds:.1f} s"]
+        parts = [
+            {"end_turn": "done", "agent_died": "agent ended early"}.get(
+                event.outcome, event.outcome.replace("_", " ")
+            ),
+            f"{event.seconds:.1f} s",
+        ]
         if event.usage is not msgspec.UNSET:
             used = msgspec.json.decode(event.usage)
             parts.append(f"{used.get('inputTokens', 0):,} tokens in, {used.get('outputTokens', 0):,} out")

@@ -120,7 +120,7 @@ def add_hub_pair(parser: Parser) -> None:
     parser.add_argument(
         "--insecure", action="store_true", help="pair over plain HTTP, on a network that you trust"
     )
-    parser.add_argument("--no-qr", action="store_true", help="print the address alone")
+    parser.add_argument("--no-qr", action="store_true", help="print only the address")
     parser.add_argument(
         "--json", action="store_true", help="print two lines of JSON: the address, then the result"
     )

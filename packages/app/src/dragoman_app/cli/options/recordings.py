@@ -84,12 +84,12 @@ def add_sessions_repair(parser: Parser) -> None:
 
 
 def _add_journal(parser: argparse.ArgumentParser, *, default: object = argparse.SUPPRESS) -> None:
-    text = "another file than this person's history"
+    text = "another journal than your history"
     parser.add_argument("--journal", metavar="PATH", help=text, default=default)
 
 
 def add_blame(parser: Parser) -> None:
-    parser.add_argument("file", metavar="FILE", help="or FILE:LINE, or FILE:FIRST,LAST")
+    parser.add_argument("file", metavar="FILE", help="the file, or FILE:LINE, or FILE:FIRST,LAST")
     parser.add_argument("--lines", metavar="A,B", help="only these lines, counted from 1")
     parser.add_argument(
         "--folder", metavar="DIR", help="the folder of the sessions; FILE is looked for there"
@@ -123,12 +123,14 @@ def add_rewind(parser: Parser) -> None:
         type=int,
         help="the state before this turn, counted from 1: `--to 3` is what turn 2 left",
     )
-    parser.add_argument("--undo", action="store_true", help="take the last rewind in this folder back")
+    parser.add_argument("--undo", action="store_true", help="undo the last rewind in this folder")
     parser.add_argument("--folder", metavar="DIR", help="the folder of the session, if it is not this one")
-    parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
-    parser.add_argument("--force", action="store_true", help="also over what a person wrote since")
+    parser.add_argument("--dry-run", action="store_true", help="show the changes, without making them")
+    parser.add_argument("--force", action="store_true", help="also replace lines that a person wrote since")
     parser.add_argument(
-        "--conversation", action="store_true", help="also record a session that ends there, to go on with"
+        "--conversation",
+        action="store_true",
+        help="also record a session that ends there, so that you can continue it",
     )
     _add_journal(parser, default=None)
     add_json(parser)
@@ -140,7 +142,9 @@ def add_attest(parser: Parser) -> None:
     )
     parser.add_argument("--format", choices=("text", "json", "trailer", "note"), default="text")
     parser.add_argument("--write", action="store_true", help="with --format note: keep it as a note of git")
-    parser.add_argument("--prompts", action="store_true", help="also what the prompts said, without secrets")
+    parser.add_argument(
+        "--prompts", action="store_true", help="also include the prompts, with secrets masked"
+    )
     parser.add_argument("--folder", metavar="DIR", help="a folder of the repository, if not this one")
     _add_journal(parser, default=None)
 
@@ -150,45 +154,51 @@ def add_fork(parser: Parser) -> None:
         "session", metavar="SESSION", nargs="?", help="an id, or a clear part of it; the last one here"
     )
     parser.add_argument("--turn", metavar="N", type=int, help="the state after this turn; the last one")
-    parser.add_argument("--agent", metavar="AGENT", help="who goes on, if not the same agent")
+    parser.add_argument("--agent", metavar="AGENT", help="the agent that continues (the same agent)")
     parser.add_argument("--worktree", metavar="DIR", help="where the fork goes; beside the folder")
-    parser.add_argument("--prompt", metavar="TEXT", default="", help="go on at once, with this prompt")
+    parser.add_argument("--prompt", metavar="TEXT", default="", help="continue at once, with this prompt")
     parser.add_argument("--folder", metavar="DIR", help="the folder of the session, if it is not this one")
-    parser.add_argument("--dry-run", action="store_true", help="show what would be made, and make nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the plan, without making the fork")
     _add_journal(parser, default=None)
     add_json(parser)
 
 
 def add_tap(parser: Parser) -> None:
     parser.add_argument("--record", metavar="FILE", help="where to write; it must not exist yet")
-    parser.add_argument("--folder", metavar="DIR", help="where recordings go that are not named")
+    parser.add_argument("--folder", metavar="DIR", help="the folder for recordings without a name")
     parser.add_argument(
         "--guard", action="store_true", help="show an agent's stray output instead of passing it"
     )
-    parser.add_argument("--no-redact", action="store_true", help="write secrets down as they are")
+    parser.add_argument("--no-redact", action="store_true", help="record secrets as they are")
     parser.add_argument(
         "--max-size", metavar="MB", type=float, default=256.0, help="begin a new file at (256)"
     )
     parser.add_argument("--keep", metavar="N", type=int, default=4, help="files of one conversation kept (4)")
-    parser.add_argument("--live", action="store_true", help="say on standard error how to look on")
+    parser.add_argument("--live", action="store_true", help="print on standard error how to watch")
     parser.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")
 
 
 def add_view(parser: Parser) -> None:
-    parser.add_argument("recording", metavar="FILE", help="a recording: ours, another's, or plain frames")
+    parser.add_argument(
+        "recording", metavar="FILE", help="a recording of Dragoman or another program, or plain frames"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write (beside the recording)")
     parser.add_argument("--open", action="store_true", help="open it in the browser")
-    parser.add_argument("--title", metavar="TEXT", help="what to call it (the file's name)")
+    parser.add_argument("--title", metavar="TEXT", help="the title (the file's name)")
 
 
 def add_replay(parser: Parser) -> None:
     parser.splits = True
-    parser.add_argument("recording", metavar="FILE", help="a recording: ours, another's, or plain frames")
+    parser.add_argument(
+        "recording", metavar="FILE", help="a recording of Dragoman or another program, or plain frames"
+    )
     parser.add_argument("--match", choices=("exact", "shape", "order"), default="shape")
     parser.add_argument("--speed", metavar="N", default="fast", help="real, fast (no waits), or a factor")
     parser.add_argument("--as", dest="party", choices=("agent", "client"), default="agent")
     parser.add_argument("--timeout", metavar="S", type=float, default=60.0, help="for each answer (60)")
-    parser.add_argument("--cwd", metavar="DIR", help="the folder that stands for the recorded one (this one)")
+    parser.add_argument(
+        "--cwd", metavar="DIR", help="the folder to use in place of the recorded one (this folder)"
+    )
     parser.add_argument("--json", action="store_true", help="the differences as JSON")
     parser.set_defaults(command=[])
 
@@ -203,7 +213,7 @@ def add_chaos(parser: Parser) -> None:
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--profile", choices=("network", "process", "peer"), default="network")
     parser.add_argument("--save", metavar="FILE", help="write down the faults that struck")
-    parser.add_argument("--script", metavar="FILE", help="do these faults instead of those of a seed")
+    parser.add_argument("--script", metavar="FILE", help="use these faults instead of those of a seed")
     parser.add_argument("--shrink", metavar="TEST", help="find the shortest script that makes this test fail")
     parser.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")
 
@@ -214,11 +224,13 @@ def add_translate(parser: Parser) -> None:
     parser.add_argument("--strict", action="store_true", help="end the conversation at the first loss")
     parser.add_argument("--ledger", metavar="FILE", help="write what was lost or repaired, as JSON")
     parser.add_argument("--cwd", metavar="DIR", help="the folder of sessions whose dialect names none")
-    parser.add_argument("--policy", metavar="FILE", help="rules for what a dialect cannot ask, and for files")
+    parser.add_argument(
+        "--policy", metavar="FILE", help="rules for questions that a dialect can't ask, and for files"
+    )
     parser.add_argument(
         "--as-written",
         action="store_true",
-        help="threads only: the directions that its document prints, not those of its code",
+        help="threads only: use the directions of its document, not those of its code",
     )
     parser.add_argument(
         "--credentials",

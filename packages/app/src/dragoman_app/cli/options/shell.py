@@ -19,13 +19,13 @@ def add_complete(parser: Parser) -> None:
 
 
 def add_where(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="print the path of this one alone")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="print only the path of this place")
     add_json(parser)
 
 
 def add_config_check(parser: Parser) -> None:
     parser.add_argument("kind", choices=KINDS, nargs="?", help="which file (all three)")
-    parser.add_argument("--file", metavar="FILE", help="another file of this kind")
+    parser.add_argument("--file", metavar="FILE", help="the file, if not the usual one")
     add_json(parser)
 
 
@@ -54,14 +54,14 @@ def add_editors_install(parser: Parser) -> None:
         "--agent",
         action="append",
         choices=("review", "code", "echo"),
-        help="which of our agents (review and code)",
+        help="the agents of Dragoman to add (review and code)",
     )
     add_editors_uninstall(parser)
 
 
 def add_editors_uninstall(parser: Parser) -> None:
     parser.add_argument("editor", choices=EDITORS, help="which editor")
-    parser.add_argument("--file", metavar="FILE", help="its settings, if not in their usual place")
+    parser.add_argument("--file", metavar="FILE", help="its settings file, if not the usual one")
     parser.add_argument("--dry-run", action="store_true", help="show the difference, and write nothing")
     parser.add_argument("--yes", action="store_true", help="write without asking")
     add_json(parser)

@@ -107,7 +107,7 @@ def add_agent(group: argparse._ActionsContainer) -> None:
         action="append",
         default=[],
         metavar="NAME[=VALUE]",
-        help="hand this variable to the agent; others stay here",
+        help="pass this variable to the agent (no others)",
     )
 
 
@@ -135,7 +135,7 @@ def add_rules(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--approve",
         choices=("all", "reads", "none"),
-        help="what to allow without asking (reads, if there is nobody to ask)",
+        help="what to allow without asking (reads, if nobody can answer)",
     )
     group.add_argument("--policy", metavar="FILE", help="the rules, as TOML (see `dragoman policy`)")
     group.add_argument(
@@ -152,5 +152,5 @@ def add_rules(group: argparse._ActionsContainer) -> None:
 
 def add_sandbox(group: argparse._ActionsContainer, around: str) -> None:
     group.add_argument(
-        "--sandbox", metavar="PROFILE", help=f"the wall around {around}; see `dragoman help sandbox`)"
+        "--sandbox", metavar="PROFILE", help=f"the sandbox around {around}; see `dragoman help sandbox`)"
     )

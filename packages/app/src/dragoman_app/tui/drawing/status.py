@@ -20,13 +20,13 @@ _STATES = {
     "idle": ("●", "ready", "$text-success"),
     "running": ("◐", "working", "$text-warning"),
     "cancelling": ("◐", "stopping", "$text-warning"),
-    "dead": ("✗", "the agent is gone", "$text-error"),
+    "dead": ("✗", "the agent has ended", "$text-error"),
     "failed": ("✗", "not started", "$text-error"),
 }
 
 
 def heading(agent: str, cwd: str, facts: Facts, width: int, *, sandbox: str = "off") -> Content:
-    """Who and where, and behind which wall."""
+    """Who and where, and in which sandbox."""
     mode = sanitize_line(facts.mode_name)
     right = plain(cut(mode, width // 3), "$text-accent") if mode else Content("")
     room = width - right.cell_length - 1

@@ -152,17 +152,21 @@ class BoardScreen(Dialog[ChatRequest]):
         if session is not None and session.request is not None:
             self.end(session.request)
         elif session is not None and session.state == "running":
-            self.app.notify("It runs in another terminal, and cannot be opened here.", markup=False)
+            self.app.notify("This session runs in another terminal, so you can't open it here.", markup=False)
         else:
-            self.app.notify("Its agent or its folder is not here, so it cannot be opened.", markup=False)
+            self.app.notify(
+                "The agent or the folder of this session is not here, so you can't open it.", markup=False
+            )
 
     def action_question(self) -> None:
         session, board = self._chosen_session, self._board
         question = None if session is None or board is None else board.question(session.id)
         if question is None:
-            self.app.notify("This session asks nothing here.", markup=False)
+            self.app.notify("This session has no open question.", markup=False)
         elif question.permission is None:
-            self.app.notify("It asks for more than a yes: Enter opens the session.", markup=False)
+            self.app.notify(
+                "This question needs more than a yes. Press Enter to open the session.", markup=False
+            )
         else:
             self.app.push_screen(
                 PermissionScreen(question.permission, asked_at=question.asked_at or None),
@@ -175,7 +179,7 @@ class BoardScreen(Dialog[ChatRequest]):
 
     async def _answer_board(self, board: SessionBoard, question: BoardQuestion, option_id: str) -> None:
         if not await board.answer(question, option_id):
-            self.app.notify("Somebody else has answered it already.", markup=False)
+            self.app.notify("Somebody else already answered this question.", markup=False)
 
     def action_rename(self) -> None:
         session = self._chosen_session
@@ -192,7 +196,7 @@ class BoardScreen(Dialog[ChatRequest]):
         if session is None or board is None:
             return
         if not board.can_archive:
-            self.app.notify("The history of this machine has no archive.", markup=False)
+            self.app.notify("Sessions on this machine can't be archived.", markup=False)
             return
         self._act(board.archive(session.id, on=session.state != "archived"))
 

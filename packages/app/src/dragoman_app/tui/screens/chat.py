@@ -251,11 +251,12 @@ class ChatScreen(Screen[None]):
             pass
         elif self.conversation.state in ("failed",):
             self.app.notify(
-                "No agent is connected. F5 tries again, Ctrl+O opens another session.", markup=False
+                "No agent is connected. Press F5 to try again, or Ctrl+O to open another session.",
+                markup=False,
             )
             return
         elif not self.conversation.submit(text):
-            self.app.notify("Too many prompts wait already.", markup=False)
+            self.app.notify("Too many prompts are waiting. Send this one later.", markup=False)
             return
         self.box.clear()
         self.completions.offer(())
@@ -356,7 +357,7 @@ class ChatScreen(Screen[None]):
     def action_archive(self) -> None:
         chat = self.conversation.chat
         if chat is not None:
-            notify = partial(self.app.notify, "The session is in the archive: F4, then v shows it.")
+            notify = partial(self.app.notify, "The session is archived. To see it: F4, then v.")
             self.start_task(self._try(chat.archive(), notify))
 
     async def _try(self, act: Awaitable[None], on_done: Callable[[], object]) -> None:

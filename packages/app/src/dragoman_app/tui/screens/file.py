@@ -202,7 +202,7 @@ class FileOpener:
         """Open the one place, or let the person choose."""
         chat = self._chat_of()
         if not places:
-            self._app_of().notify("This names no file.", markup=False)
+            self._app_of().notify("This entry names no file.", markup=False)
         elif len(places) == 1:
             self.open(places[0])
         elif chat is not None:

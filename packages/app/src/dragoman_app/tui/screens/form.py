@@ -122,7 +122,8 @@ def _field(at: int, field: FormField) -> ComposeResult:
         yield Static(Content(sanitize(field.description)), classes="quiet")
     if field.is_secret:
         yield Static(
-            Content("Take care: this seems to ask for a secret, which a form must not."), classes="bad"
+            Content("Take care: this field seems to ask for a secret. A form must not do that."),
+            classes="bad",
         )
     yield _widget(f"field-{at}", field)
 
@@ -139,9 +140,7 @@ def _widget(ident: str, field: FormField) -> Widget:
         case "several":
             return Ticks(field.choices, default if isinstance(default, list) else (), id=ident)
         case "unknown":
-            return Static(
-                Content("(This client does not know fields of this type; it stays empty.)"), classes="quiet"
-            )
+            return Static(Content("(Unknown type of field: it stays empty.)"), classes="quiet")
     text = "" if default is None else str(default)
     return Input(
         sanitize_line(text),

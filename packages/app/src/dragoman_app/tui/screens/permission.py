@@ -74,7 +74,9 @@ class PermissionScreen(Dialog[str]):
         with dialog:
             yield LinesView(self._lines, id="question")
             if self.question.why:
-                yield Static(Content(f"Asked because: {sanitize_line(self.question.why)}"), classes="quiet")
+                yield Static(
+                    Content(f"Why you are asked: {sanitize_line(self.question.why)}"), classes="quiet"
+                )
             yield OptionList(*self._options(), id="options", markup=False, compact=True)
 
     def on_mount(self) -> None:

@@ -69,7 +69,9 @@ class RewindScreen(Dialog[RewindChoice]):
                 yield Ticks([(file.path, self._line(file)) for file in persons], (), id="persons")
             if preview.left:
                 paths = ", ".join(map(self._shown_path, preview.left))
-                words = f"These differ, too, and stay, because Dragoman does not keep their content: {paths}"
+                words = (
+                    f"These differ too, but stay as they are, because Dragoman has no copy of them: {paths}"
+                )
                 yield Static(Content(words), classes="quiet")
 
     def on_mount(self) -> None:

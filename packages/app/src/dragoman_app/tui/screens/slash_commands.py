@@ -74,10 +74,10 @@ class SlashCommands:
         number = int(words) if words.isascii() and words.isdigit() else 0
         if words not in ("", "undo") and not number:
             screen.transcript.note(
-                "Name a turn, counted from 1: /rewind 3. Or take it back: /rewind undo", "warning"
+                "Name a turn, counted from 1: /rewind 3. To undo a rewind: /rewind undo", "warning"
             )
         elif chat is None:
-            screen.app.notify("No agent is connected. F5 tries again.", markup=False)
+            screen.app.notify("No agent is connected. Press F5 to try again.", markup=False)
         elif not self._is_busy("then put files back"):
             try:
                 if words == "undo":
@@ -109,10 +109,10 @@ class SlashCommands:
             words = sanitize_line(f"Not put back: {failure.path}: {failure.why}")
             self._screen.transcript.note(words, "error")
         count = "1 file" if len(result.paths) == 1 else f"{len(result.paths)} files"
-        after = "/rewind undo takes that back." if result.turn else "The rewind is undone."
+        after = "To undo this: /rewind undo" if result.turn else "The rewind is undone."
         self._screen.app.notify(f"{count} put back. {after}", markup=False)
 
     def _is_busy(self, then: str) -> bool:
         if self._screen.conversation.is_busy:
-            self._screen.app.notify(f"A turn runs: Esc stops it, {then}.", markup=False)
+            self._screen.app.notify(f"A turn is running: press Esc to stop it, {then}.", markup=False)
         return self._screen.conversation.is_busy

@@ -52,7 +52,7 @@ class StartScreen(Screen[ChatRequest | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="start"):
             yield Static(Content("dragoman chat"), id="name")
-            yield Static(Content("Which agent shall work, and where?"), classes="quiet")
+            yield Static(Content("Which agent, and in which folder?"), classes="quiet")
             yield OptionList(id="agents", markup=False, compact=True)
             yield Static(Content("Folder"), classes="quiet")
             yield Input(short_path(self._cwd), id="folder", compact=True, select_on_focus=False)

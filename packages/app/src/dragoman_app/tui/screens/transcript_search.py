@@ -57,7 +57,7 @@ class TranscriptSearch:
         at = max(0, min(at, len(hits) - 1))
         self._hit = hits[at]
         is_seen = self._view.show_hit(self._hit, words)
-        hint = "" if is_seen else " · in what is not shown: Tab, then o opens it"
+        hint = "" if is_seen else " · in hidden text: press Tab, then o to open it"
         self._bar.say(f"{at + 1} of {len(hits)}{hint}")
 
     def _place_in(self, hits: list[Hit]) -> int:

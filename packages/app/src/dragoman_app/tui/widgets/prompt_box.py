@@ -101,7 +101,9 @@ class PromptBox(TextArea):
     async def on_paste(self, event: Paste) -> None:
         if len(event.text) > LONGEST:
             event.prevent_default()
-            self.app.notify("That is too much for a prompt: put it into a file and name it with @.")
+            self.app.notify(
+                "This text is too long for a prompt. Put it into a file, and name the file with @."
+            )
 
     def _submit(self) -> None:
         text = self.text

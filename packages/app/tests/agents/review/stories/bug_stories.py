@@ -51,7 +51,7 @@ BUG_STORIES = [
             "Verify: Empty carts raise (prices.py:9)",
         ],
         findings=[("high", "prices.py", 9)],
-        told=["Other places of the same cause: cart.py:7.", "Verified by a second look", "1 verified."],
+        told=["Other places of the same cause: cart.py:7.", "Verified by a second check", "1 verified."],
     ),
     Story(
         name="a unit changes, and a caller does not know",
@@ -97,7 +97,7 @@ BUG_STORIES = [
         questions=2,
         script=[*reports(FIRST_IS_LOST | FIRST_PAGE), turn("I cannot tell.", when=is_second_look)],
         findings=[("high", "pages.py", 2)],
-        told=["Not verified: the second look came to no verdict.", "This test fails on the code as it is"],
+        told=["Not verified: the second check had no result.", "This test fails on the code as it is"],
     ),
     Story(
         name="the person allows no test of the model",

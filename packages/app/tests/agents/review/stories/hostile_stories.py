@@ -117,7 +117,7 @@ HOSTILE_STORIES = [
         findings=[("medium", "a.py", 1)],
         told=[
             "Not verified: the budget of 1 requests is used up.",
-            "Lowered from critical to medium: nothing bears it out but the model's word.",
+            "Lowered from critical to medium: only the model reports it.",
         ],
     ),
     Story(
@@ -222,9 +222,9 @@ HOSTILE_STORIES = [
         ],
         asked=["- .env (", "Deleted files:\nb.key"],
         results=[
-            ".env may hold secrets",
-            "b.key may hold secrets",
-            ".git/config may hold secrets",
+            ".env may contain secrets",
+            "b.key may contain secrets",
+            ".git/config may contain secrets",
             "lies outside",
         ],
         told=[LOOKED],

@@ -15,7 +15,7 @@ from dragoman_check.agent.stage import Stage
 
 
 async def cancels(stage: Stage) -> None:
-    """A turn is cancelled while its neighbour goes on; then cancels that come early, late, or for nothing."""
+    """Cancel a turn while another one continues; then cancels that come early, late, or for nothing."""
     first_folder, second_folder = stage.project("one"), stage.project("two")
     async with stage.open_talk("cancels", EVERYTHING) as talk:
         setup = await talk.new_result(first_folder, name="one")
@@ -89,8 +89,8 @@ async def _settle(talk: AgentDriver, running: object, session: str) -> None:
 
 
 def _answer_cancelled(talk: AgentDriver, session: str) -> None:
-    """What a client does that cancels: its open questions are answered so. Other answers can wait: a turn
-    that was cancelled needs none.
+    """Answer a client's open questions as cancelled. Other answers can wait: a turn that was cancelled needs
+    none.
     """
     talk.editor.choice, talk.editor.form = "cancelled", "cancel"
     talk.release(session, ASK, "elicitation/create")

@@ -35,7 +35,7 @@ def before_the_handshake(stage: Stage) -> list[SceneStep]:
 
 
 async def versions(stage: Stage) -> None:
-    """Other versions than ours, each on a connection of its own; and one with a client whose capabilities are
+    """Try other versions, each on its own connection; and one with a client whose capabilities are
     nonsense.
     """
     for version in (0, 2, 65535):
@@ -73,7 +73,7 @@ async def first_meeting(stage: Stage) -> None:
 
 
 async def _meet(stage: Stage) -> None:
-    """Who answers with the second version is met again in it."""
+    """Connect again in version 2 if the agent answers with it."""
     profile, folder = stage.profile, stage.project("hello")
     requested_version = profile.version
     async with stage.talk("hello", folder=folder) as talk:

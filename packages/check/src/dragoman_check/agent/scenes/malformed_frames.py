@@ -34,8 +34,10 @@ def silent_frames(unknown_session: str) -> dict[str, bytes]:
         "dollar notification": b'{"jsonrpc":"2.0","method":"$/whatever","params":{}}',
         "cancel without params": b'{"jsonrpc":"2.0","method":"session/cancel"}',
         "cancel of a number": b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":5}}',
-        "cancel of nobody": b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"%b"}}'
-        % unknown_session.encode(),
+        "cancel of an unknown session": (
+            b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"%b"}}'
+            % unknown_session.encode()
+        ),
         "answer to nothing": b'{"jsonrpc":"2.0","id":4711,"result":{}}',
         "answer with both": b'{"jsonrpc":"2.0","id":4711,"result":{},"error":{"code":1,"message":"x"}}',
         "answer with neither": b'{"jsonrpc":"2.0","id":4711}',
@@ -160,7 +162,7 @@ Probe = tuple[str, Json]
 
 
 def bad_params(stage: Stage, folder: Path, setup: JsonObject) -> dict[str, Probe]:
-    """Params of the wrong shape, by what is wrong with them, as far as the agent said it can that."""
+    """Params of the wrong shape, by their mistake, as far as the agent advertised the method."""
     session = str(setup.get("sessionId"))
     probes = {**_bad_new(str(folder)), **_bad_prompts(session), **_bad_settings(session, setup)}
     probes["unknown login"] = ("authenticate", {"methodId": "nobody's"})
@@ -241,19 +243,19 @@ def unknown(stage: Stage) -> Iterator[tuple[str, str, Json]]:
         yield "request logout", "logout", {}
     setup = {**unknown_session, "cwd": str(stage.folder), "mcpServers": []}
     if stage.profile.version == 1:
-        yield "load of nobody", "session/load", setup
-        yield "mode of nobody", "session/set_mode", {**unknown_session, "modeId": "ask"}
-    yield "resume of nobody", "session/resume", setup
-    yield "close of nobody", "session/close", unknown_session
-    yield "delete of nobody", "session/delete", unknown_session
-    yield "prompt of nobody", "session/prompt", prompt_params(stage.unknown_session, "hello")
+        yield "load of an unknown session", "session/load", setup
+        yield "mode of an unknown session", "session/set_mode", {**unknown_session, "modeId": "ask"}
+    yield "resume of an unknown session", "session/resume", setup
+    yield "close of an unknown session", "session/close", unknown_session
+    yield "delete of an unknown session", "session/delete", unknown_session
+    yield "prompt of an unknown session", "session/prompt", prompt_params(stage.unknown_session, "hello")
     if stage.profile.version == 1 or stage.profile.setup.get("configOptions"):
         option = {"type": "id", "configId": "mode", "value": "ask"}
-        yield "option of nobody", "session/set_config_option", {**unknown_session, **option}
+        yield "option of an unknown session", "session/set_config_option", {**unknown_session, **option}
 
 
 def lenient(stage: Stage, folder: Path, setup: JsonObject) -> dict[str, Probe]:
-    """What looks odd and must be taken; at the end the session is closed by those who can."""
+    """Odd params that an agent must accept; at the end the session is closed by those who can."""
     session = str(setup.get("sessionId"))
     hostile = {"cwd": "/etc", "sessionId": "x", "prompt": [], "mcpServers": 7}
     new = {"cwd": str(folder), "mcpServers": []}

@@ -58,7 +58,7 @@ def modes_of(setup: JsonObject) -> list[Json]:
 
 
 def options_of(setup: JsonObject) -> list[JsonObject]:
-    """Those that can be chosen from a list."""
+    """Options that are chosen from a list."""
     entries = setup.get("configOptions")
     options = [option for option in entries if isinstance(option, dict)] if isinstance(entries, list) else []
     return [option for option in options if option.get("type") == "select" and values_of(option)]

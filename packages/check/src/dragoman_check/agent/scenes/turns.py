@@ -69,8 +69,8 @@ async def conversation(stage: Stage) -> None:
 
 
 async def ask_to_recall(stage: Stage, talk: AgentDriver, session: str, folder: Path) -> None:
-    """Ask for the word that was said before. If it does not come, ask with the word in the same prompt: an
-    agent that does not repeat it even then tells nothing about its memory.
+    """Ask for the earlier word. If it does not come, ask with the word in the same prompt: an agent that does
+    not repeat it even then tells nothing about its memory.
     """
     recall, remember = stage.say("recall", folder), stage.say("remember", folder)
     if not recall:

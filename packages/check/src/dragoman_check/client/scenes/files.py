@@ -49,7 +49,7 @@ def _place(folder: Path) -> Path:
 
 
 def _holds(file: Path) -> bool | None:
-    """Whether it holds what was written; None if this machine does not have its folder."""
+    """Whether the file has the written text; None if this machine does not have its folder."""
     if not file.parent.is_dir():
         return None
     try:
@@ -96,7 +96,7 @@ def _is_lent(outside: Path, folders: Sequence[Path]) -> bool:
 
 
 async def _strays(turn: StandInTurn, place: Path, outside: Path) -> None:
-    """Only on this machine, where such files are, and if they are outside of all that was lent."""
+    """Try files outside of the session's folders, only on this machine."""
     if place == turn.folder or _is_lent(outside, turn.folders):
         return
     await turn.call(READ, {"path": str(outside / "secret.txt")}, name="read outside")
@@ -106,7 +106,7 @@ async def _strays(turn: StandInTurn, place: Path, outside: Path) -> None:
     if _link(place / "link.txt", outside / "secret.txt"):
         await turn.call(READ, {"path": str(place / "link.txt")}, name="read through a link")
     (place / "bytes.txt").write_bytes(b"no text: \xff\xc3\x28\n")
-    await turn.call(READ, {"path": str(place / "bytes.txt")}, name="read what is no text")
+    await turn.call(READ, {"path": str(place / "bytes.txt")}, name="read what is not text")
     stranger = {"path": str(place / "lines.txt"), "sessionId": "nobody's"}
     await turn.call(READ, stranger, name="read for an unknown session")
 

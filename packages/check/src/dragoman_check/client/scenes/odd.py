@@ -68,7 +68,7 @@ async def lenient_updates(turn: StandInTurn) -> None:
             "sessionUpdate": "plan",
             "entries": [{"content": "Good", "priority": "low", "status": "pending"}, {"status": 5}, 7],
         },
-        "plan that is none": {"sessionUpdate": "plan", "entries": "none"},
+        "malformed plan": {"sessionUpdate": "plan", "entries": "none"},
         "tool call with bad values": {
             "sessionUpdate": "tool_call",
             "toolCallId": turn.call_id(),

@@ -47,7 +47,7 @@ async def urls(turn: StandInTurn) -> None:
 
 
 async def odd_questions(turn: StandInTurn) -> None:
-    """What may be more than a client's user can answer."""
+    """Questions that a client's user may be unable to answer."""
     if turn.can("elicitation", "form"):
         await _ask(turn, "form", requestedSchema={}, name="form without anything")
     if turn.can("elicitation"):

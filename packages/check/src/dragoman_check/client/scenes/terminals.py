@@ -95,7 +95,7 @@ async def terminals_that_run(turn: StandInTurn) -> None:
 
 
 async def _wait_for_output(turn: StandInTurn, terminal: str) -> None:
-    """Until it has said something, or is given up."""
+    """Wait for output, with a limit."""
     for _ in range(LOOKS):
         answer = await turn.call(OUTPUT, {"terminalId": terminal})
         result = answer.message.get("result")
@@ -124,11 +124,11 @@ async def _kill(turn: StandInTurn, terminal: str) -> None:
 
 
 async def terminal_faults(turn: StandInTurn) -> None:
-    """What a client refuses, one way or another."""
+    """Requests that a client must refuse, one way or another."""
     if not turn.can("terminal"):
         return
     for method in (OUTPUT, WAIT, KILL, RELEASE):
-        await turn.call(method, {"terminalId": "nobody's"}, name=f"{method} of nobody")
+        await turn.call(method, {"terminalId": "nobody's"}, name=f"{method} of an unknown session")
     await turn.call(CREATE, {"command": "/no/such/program"}, name="unknown command")
     faults: dict[str, JsonObject] = {
         "terminal with bad args": {"args": "x"},

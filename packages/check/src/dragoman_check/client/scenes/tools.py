@@ -44,7 +44,7 @@ def _contents(path: str) -> list[JsonObject]:
 
 
 def _in_pieces(turn: StandInTurn) -> None:
-    """Every kind and every status, members that are null, and raw values that are no objects."""
+    """Every kind and every status, members that are null, and raw values that are not objects."""
     for kind in ("read", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"):
         turn.update("tool_call", toolCallId=turn.call_id(), title=f"A call to {kind}", kind=kind)
         nothing: JsonObject = {"title": None, "kind": None, "content": None, "locations": None}

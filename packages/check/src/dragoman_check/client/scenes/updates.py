@@ -56,7 +56,7 @@ async def plans(turn: StandInTurn) -> None:
 
 
 async def states(turn: StandInTurn) -> None:
-    """What a session tells about itself."""
+    """Updates about a session itself."""
     async with turn.stretch("states"):
         turn.update("available_commands_update", availableCommands=[*COMMANDS, FURTHER])
         turn.update("available_commands_update", availableCommands=COMMANDS)

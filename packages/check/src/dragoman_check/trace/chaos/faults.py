@@ -45,7 +45,7 @@ FLOOD = (50, 2000)
 
 
 class ChaosFault(Struct, frozen=True, omit_defaults=True):
-    """What happens to one frame. `amount` is seconds, messages, or where a line is cut (0 to 1)."""
+    """The fault of one frame. `amount` is seconds, messages, or where a line is cut (0 to 1)."""
 
     kind: Kind
     direction: Direction

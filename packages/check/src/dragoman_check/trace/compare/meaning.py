@@ -84,7 +84,7 @@ class _Session:
         return self._names.get(str(call_id), "a call")
 
     def finish(self) -> None:
-        """What became of the tool calls is told where they began."""
+        """Put the outcome of tool calls at their beginning."""
         self.flush()
         for key, fields in self._calls.items():
             at = self.lines.index(f"tool {self._names[key]}")
@@ -115,7 +115,7 @@ class _ConversationText:
 
     def entry(self, by_client: bool, message: object) -> None:
         if not isinstance(message, dict):
-            self._general.say(f"{_who(by_client)} said something that is no message")
+            self._general.say(f"{_who(by_client)} said something that is not a message")
             return
         method, params = message.get("method"), as_object(message.get("params"))
         if not isinstance(method, str):

@@ -91,7 +91,7 @@ class ReplayedAgent:
                 return
             self.unknown.append(method)
             code = INTERNAL_ERROR if is_known else METHOD_NOT_FOUND
-            self._refuse(request["id"], code, f"the recording holds no such request: {method}")
+            self._refuse(request["id"], code, f"the recording has no such request: {method}")
             return
         params = request.get("params")
         if isinstance(params, dict):
@@ -104,7 +104,7 @@ class ReplayedAgent:
         task.add_done_callback(self._tasks.discard)
 
     def _opening(self, method: str) -> JsonObject | None:
-        """What comes before a recording that begins within a session, as that of a hub's session does."""
+        """Messages before a recording that begins within a session, as that of a hub's session does."""
         sessions = [
             scene.params["sessionId"] for scene in self._cassette.scenes if "sessionId" in scene.params
         ]

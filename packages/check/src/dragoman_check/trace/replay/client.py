@@ -70,7 +70,9 @@ class ReplayedClient:
                 await self._wait_for(message)
 
     async def _hear(self, expected_count: int) -> None:
-        """Until the agent has said as much as it had then; one that says less is waited for a moment."""
+        """Wait until the agent has sent as much as in the recording; one that says less is waited for a
+        moment.
+        """
         try:
             async with asyncio.timeout(MOMENT):
                 while self._message_count < expected_count and not self._agent_ended.is_set():

@@ -80,7 +80,7 @@ class TapRecorder:
         self._add([Entry("note", msgspec.json.encode(remark), self._clock())])
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Write the waiting frames."""
         if self._backlog is not None:
             self._write(self._backlog.release())
 
@@ -201,7 +201,7 @@ class _Params(Struct, gc=False):
 
 
 class _TextChunk(Struct, gc=False):
-    """As much of a frame as tells that it is a piece of text, and which."""
+    """The part of a frame that shows that it is a piece of text, and of which message."""
 
     params: _Params
 
@@ -221,7 +221,7 @@ class _TextStream(Struct, gc=False):
 class _HeldEntry(Struct, gc=False):
     entry: Entry
     stream: _TextStream | None = None
-    """What its text is a piece of; None if it is no piece of text."""
+    """What its text is a piece of; None if it is not a piece of text."""
     text: bytes = b""
     """As it is written in JSON, without quotes."""
 
@@ -267,7 +267,7 @@ class EntryBacklog:
         return self._without_secrets(released)
 
     def release(self) -> WritableEntries:
-        """Everything that is held, without the secrets that are in it."""
+        """All waiting frames, without their secrets."""
         held_entries, self._entries = self._entries, []
         self._open.clear()
         return self._without_secrets(held_entries)
@@ -361,7 +361,7 @@ def _look(entry: Entry) -> _HeldEntry:
 
 
 def _look_closely(entry: Entry) -> _HeldEntry:
-    """What is written in a way of its own is a piece of text all the same."""
+    """Recognise a piece of text in an unusual form."""
     try:
         stream_and_text = text_of(msgspec.json.decode(entry.frame))
     except UNREADABLE_TEXT:
@@ -381,7 +381,7 @@ def _ends_word(text: bytes) -> bool:
 
 
 def _decode(text: bytes) -> str:
-    """What is written there; nothing if it cannot be read."""
+    """The content of a JSON string; nothing if it cannot be read."""
     try:
         return _read_text(b'"%b"' % text)
     except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -103,7 +103,7 @@ class SecretFilter:
 
 
 def _forms(value: str) -> set[bytes]:
-    """As it is, and as it stands within a JSON text."""
+    """The secret as it is, and as in a JSON text."""
     plain = value.encode(errors="surrogateescape")
     return {plain, json.dumps(value)[1:-1].encode(), msgspec.json.encode(_clean(value))[1:-1]}
 
@@ -143,7 +143,7 @@ def _cut(texts: list[str], spans: list[tuple[int, int]]) -> list[str]:
 
 
 def text_of(message: Json) -> tuple[str, str] | None:
-    """The stream that a chunk belongs to, and its text; None if the frame is no chunk of text."""
+    """The stream that a chunk belongs to, and its text; None if the frame is not a chunk of text."""
     try:
         params = message["params"]
         update = params["update"]

@@ -207,7 +207,9 @@ class _ModelBuilder:
         return kind
 
     def _add_subagent(self, place: int, at: int, session: str, child: str, update: JsonObject) -> None:
-        """What the agent says of a child: `state` is a word in the draft and an object in the schema."""
+        """Read an agent's update about a child: `state` is a word in the draft and an object in the
+        schema.
+        """
         state = update.get("state")
         members = as_object(state)
         word = members.get("stopReason") or members.get("state") or (state if isinstance(state, str) else "")

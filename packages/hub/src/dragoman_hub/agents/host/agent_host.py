@@ -1,4 +1,4 @@
-"""The host of one agent: holds its pipes, and passes its output to the hub that is connected.
+"""The host of one agent: keeps its pipes, and passes its output to the connected hub.
 
 It promises that a frame is kept until a hub has acknowledged it, that a write is given to the agent whole and
 once, and that the agent does not outlive its agent host. One hub at a time: the one that came last. A hub
@@ -51,7 +51,7 @@ LIMITS = TransportLimits(high=DEFAULT_LIMITS.high, low=0)
 
 
 class HostOrder(Struct, frozen=True, kw_only=True):
-    """What an agent host has to run, the path of its socket, and its time limits."""
+    """The command that an agent host runs, the path of its socket, and its time limits."""
 
     command: Sequence[str]
     socket: Path
@@ -68,7 +68,7 @@ class HostOrder(Struct, frozen=True, kw_only=True):
     lease_linger: float = 20.0
     """Seconds that it stands still without a lease before it is ended."""
     sandbox: str = "auto"
-    """The wall that the host itself builds, and not whoever started it: on another machine."""
+    """The sandbox that the host itself builds, and not whoever started it: on another machine."""
 
 
 class HostedTransport(Transport, Protocol):

@@ -141,7 +141,9 @@ class Suspension:
         self._look(SOON)
 
     def end(self) -> None:
-        """Let it go on. Children first: a parent that looks finds them running, as it knew them."""
+        """Let the process tree continue. Children first: a parent that looks finds them running, as it knew
+        them.
+        """
         self.drop()
         self._tree.is_halted = False
         tree.send(signal.SIGCONT, reversed(self._tree.processes()))
@@ -170,7 +172,7 @@ class Suspension:
         self._timer = self._loop.call_later(pause, self._look, min(2 * pause, LATER))
 
     def _tell(self, running: list[int]) -> None:
-        """Once of those who run, and once that nobody does."""
+        """Report once which processes run, and once that none runs."""
         if self._reported_pids is None or (self._reported_pids and not running):
             self._reported_pids = running
             self._on_settled(running)

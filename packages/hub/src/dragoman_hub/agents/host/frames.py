@@ -69,7 +69,7 @@ class KeptFrames:
         self.charge += ENTRY
 
     def take(self, size: int) -> Record | None:
-        """What to send next: neighbouring blocks up to about `size` bytes, a notice, or nothing."""
+        """The next data to send: neighbouring blocks up to about `size` bytes, a notice, or nothing."""
         if not self._unsent_blocks:
             return None
         head = self._forward()

@@ -120,7 +120,7 @@ class HostedAgent:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the sink has been told of an end, or `aclose` is about to bring it."""
+        """Whether the sink has received an end, or `aclose` is about to send it."""
         return self._has_ended or self._closing
 
     def start(self, sink: NumberedSink) -> None:
@@ -164,8 +164,8 @@ class HostedAgent:
             await self._waiters.wait()
 
     def forget(self, stream: str) -> None:
-        """The session of this stream is closed, and all that was said of it is taken: no hub says it again,
-        and neither side has to remember its number. Frames that are safe are acknowledged before.
+        """Forget the number of a stream whose session is closed and whose messages were all taken. Frames
+        that are safe are acknowledged before.
         """
         self._send_acknowledgement()
         last = self._taken_numbers.pop(stream, 0)
@@ -256,7 +256,7 @@ class HostedAgent:
         assert self._path is not None
         try:
             if not place.is_ours(self._socket):
-                raise LocalMistake(f"what listens at {self._path} belongs to another user; remove it")
+                raise LocalMistake(f"another user listens at {self._path}; remove that file")
             peer = place.peer_of(self._socket)
             whom = f"process {peer[0]}" if peer else "its process"
             secret = place.read_secret(self._path)
@@ -266,7 +266,9 @@ class HostedAgent:
             if match is not None and int(match[1]) != version:
                 raise OtherVersion(int(match[1]))
             if self._refusal:
-                raise LocalMistake(f"the agent host at {self._path} refuses us: {self._refusal}; end {whom}")
+                raise LocalMistake(
+                    f"the agent host at {self._path} refuses this hub: {self._refusal}; end {whom}"
+                )
         except BaseException:
             self._let_go()
             raise
@@ -315,8 +317,8 @@ class HostedAgent:
             self._pass_on(kind, number, payload)
 
     def _pass_on(self, kind: int, number: int, payload: bytes) -> None:
-        """What the sink is to hear waits while it is paused, and behind what waits already. Standard error
-        does not: it has no place among the frames, and the agent host sends it during a pause too.
+        """Pass an item to the sink; it waits while the sink is paused, and behind earlier items. Standard
+        error does not: it has no place among the frames, and the agent host sends it during a pause too.
         """
         if kind != records.STDERR and (self._is_paused or self._held_records):
             self._held_records.append((kind, number, payload))

@@ -87,7 +87,7 @@ class HubConnection:
             pass  # a peer that does not read loses what it did not read
 
     def dismiss(self, farewell: bytes) -> None:
-        """Hear nothing more of this one, and close when it has heard why."""
+        """Read nothing more from this hub, and close the connection once it has received the reason."""
         if self.is_closed or self._leaving:
             return
         self._leaving = True

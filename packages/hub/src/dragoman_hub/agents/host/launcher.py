@@ -39,7 +39,9 @@ async def launch(order: HostOrder) -> None:
     fails.
     """
     if os.name == "nt":
-        raise SpawnFailed("no agent can be kept here: this system has no sockets that Python can listen on")
+        raise SpawnFailed(
+            "agents can't outlive the hub here: Python can't listen on Unix sockets on this system"
+        )
     bury_the_dead()
     options = ["--linger", repr(order.linger), "--buffer", str(order.buffer)]
     options += ["--cwd", order.cwd or os.getcwd(), "--lease-linger", repr(order.lease_linger)]

@@ -45,7 +45,7 @@ class TimedLease:
         self._timer: asyncio.TimerHandle | None = None
 
     def renew(self, until: float) -> None:
-        """Last until then, whatever was said before: a lease may be shortened, too."""
+        """Set the end of the lease, also to an earlier time than before."""
         self._until = until
         if until > self._clock():
             self.over = False

@@ -122,7 +122,7 @@ def make_private(folder: Path) -> None:
     info = folder.stat()
     if info.st_uid != os.getuid() or stat.S_IMODE(info.st_mode) & 0o077:
         raise LocalMistake(
-            f"{folder} is open to other users, which the folder of an agent host must not be; "
+            f"other users can open {folder}, the folder of an agent host; "
             "`chmod 700` it if it is yours, or choose another"
         )
 

@@ -69,7 +69,7 @@ class ObservingPages:
     def _admit(self, scope: Any) -> Grant | AdmissionRefusal:
         critical = [name for name, _ in scope["headers"] if name in ONCE]
         if len(critical) != len(set(critical)):
-            return AdmissionRefusal(400, "a header stands there twice")
+            return AdmissionRefusal(400, "a header appears twice")
         address = (scope.get("client") or ("",))[0]
         return self._admission.admit(dict(scope["headers"]), address=address)
 

@@ -38,16 +38,18 @@ class HubMeters:
         self.appends = histogram(
             "dragoman_journal_append_seconds", "Time until appended entries were safe.", APPEND_BOUNDS
         ).of()
-        self.replays = counter(
-            "dragoman_replays_total", "Times that a stream was read from the journal."
+        self.replays = counter("dragoman_replays_total", "Reads of streams from the journal.").of()
+        self.replayed_entries = counter(
+            "dragoman_replayed_entries_total", "Entries read from the journal."
         ).of()
-        self.replayed_entries = counter("dragoman_replayed_entries_total", "Entries that were read so.").of()
         self.turns = counter("dragoman_turns_total", "Turns that ended.", ["agent", "stop_reason"])
         self.turn_seconds = histogram("dragoman_turn_seconds", "How long turns took.", TURN_BOUNDS).of()
         self.settlements = counter(
-            "dragoman_approvals_settled_total", "Questions by what came of them.", ["outcome"]
+            "dragoman_approvals_settled_total", "Questions by their outcome.", ["outcome"]
         )
-        self.waits = histogram("dragoman_approval_wait_seconds", "How long they waited.", WAIT_BOUNDS).of()
+        self.waits = histogram(
+            "dragoman_approval_wait_seconds", "How long questions waited.", WAIT_BOUNDS
+        ).of()
         self.refusals = counter("dragoman_admissions_refused_total", "Clients turned away.", ["reason"])
         # What is.
         self._info = gauge("dragoman_info", "The version that runs.", ["version"])
@@ -57,25 +59,35 @@ class HubMeters:
         self._connections = gauge("dragoman_connections", "Clients.", ["transport"])
         self._queue = gauge("dragoman_queue_length", "Prompts that wait for their turn.").of()
         self._asking = gauge("dragoman_approvals_open", "Questions that wait for an answer.").of()
-        self._lag = gauge("dragoman_follower_lag_bytes", "How far behind the slowest client is.").of()
+        self._lag = gauge(
+            "dragoman_follower_lag_bytes", "Bytes that the slowest client has not received yet."
+        ).of()
         self._journal = gauge("dragoman_journal_bytes", "Size of the journal on disk.").of()
         self._rss = gauge("dragoman_rss_bytes", "Memory of the hub's own process.").of()
-        self._cpu = counter("dragoman_cpu_seconds_total", "Its processor time.").of()
-        self._descriptors = gauge("dragoman_open_descriptors", "Its open files, sockets and pipes.").of()
+        self._cpu = counter("dragoman_cpu_seconds_total", "Processor time of the hub's own process.").of()
+        self._descriptors = gauge(
+            "dragoman_open_descriptors", "Open files, sockets and pipes of the hub's own process."
+        ).of()
         self._up = gauge("dragoman_agent_up", "1 if the agent's process runs.", ["agent"])
-        self._agent_sessions = gauge("dragoman_agent_sessions", "Sessions it knows.", ["agent"])
-        self._restarts = counter("dragoman_agent_restarts_total", "Times it was started again.", ["agent"])
+        self._agent_sessions = gauge("dragoman_agent_sessions", "Sessions of the agent.", ["agent"])
+        self._restarts = counter("dragoman_agent_restarts_total", "Restarts of the agent.", ["agent"])
         self._invalid = counter(
-            "dragoman_agent_invalid_frames_total", "Lines that were no valid messages.", ["agent"]
+            "dragoman_agent_invalid_frames_total", "Lines that were not valid messages.", ["agent"]
         )
-        self._agent_rss = gauge("dragoman_agent_rss_bytes", "Memory of its process tree.", ["agent"])
+        self._agent_rss = gauge("dragoman_agent_rss_bytes", "Memory of the agent's process tree.", ["agent"])
         self._agent_cpu = counter(
-            "dragoman_agent_cpu_seconds_total", "Processor time of its trees.", ["agent"]
+            "dragoman_agent_cpu_seconds_total", "Processor time of the agent's process trees.", ["agent"]
         )
-        self._processes = gauge("dragoman_agent_processes", "Processes of its tree.", ["agent"])
-        self._agent_descriptors = gauge("dragoman_agent_open_descriptors", "What they have open.", ["agent"])
-        self._tokens = counter("dragoman_agent_tokens_total", "Tokens, as it counts them.", ["agent", "kind"])
-        self._costs = counter("dragoman_agent_cost_total", "What it says it cost.", ["agent", "currency"])
+        self._processes = gauge("dragoman_agent_processes", "Processes of the agent's tree.", ["agent"])
+        self._agent_descriptors = gauge(
+            "dragoman_agent_open_descriptors", "Open descriptors of the agent's processes.", ["agent"]
+        )
+        self._tokens = counter(
+            "dragoman_agent_tokens_total", "Tokens, as the agent counts them.", ["agent", "kind"]
+        )
+        self._costs = counter(
+            "dragoman_agent_cost_total", "Cost, as the agent reports it.", ["agent", "currency"]
+        )
         self._trees: dict[
             str, tuple[int | None, float]
         ] = {}  # the pid of each tree, and its time when last seen
@@ -166,7 +178,7 @@ def _family(family: AnyFamily) -> Iterator[str]:
 
 
 def _histogram(name: str, label_pairs: Sequence[tuple[str, str]], histogram: Histogram) -> Iterator[str]:
-    """Buckets are cumulative here: each holds all that is at most as large as its bound."""
+    """Write a histogram; its buckets are cumulative: each counts all values up to its bound."""
     count = 0
     bounds = [*map(number, histogram.bounds), "+Inf"]
     for limit, bucket in zip(bounds, histogram.buckets, strict=True):

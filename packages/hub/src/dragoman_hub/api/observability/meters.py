@@ -40,7 +40,7 @@ class Counter:
         self.value += number
 
     def reach(self, total: float) -> None:
-        """For what somebody else counts: their total, unless it is less than was told before."""
+        """Raise the meter to a total that another part counts, unless that total is smaller."""
         if total > self.value:
             self.value = total
 
@@ -131,7 +131,7 @@ class Family(Generic[M]):
         return meter
 
     def forget(self) -> None:
-        """Begin anew, for gauges that are filled from a snapshot: who is gone is not told any more."""
+        """Remove all values, for gauges that are filled from a snapshot."""
         self._members.clear()
 
     def members(self) -> Iterator[tuple[tuple[str, ...], M]]:
@@ -166,6 +166,6 @@ class Meters:
 
     def _add(self, family: Family[M]) -> Family[M]:
         if family.name in self._families:
-            raise LocalMistake(f"there is a metric {family.name} already")
+            raise LocalMistake(f"the metric {family.name} already exists")
         self._families[family.name] = family  # type: ignore[assignment]  # each M is one of the three
         return family

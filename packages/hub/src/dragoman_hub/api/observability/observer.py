@@ -183,7 +183,7 @@ class Observer:
                 self._saw(stream, sequence, run)
                 sequence += len(run.frames)
         except Exception:  # what is stored is stored: an error here must not look like one of the journal
-            log.exception("what was stored could not be counted")
+            log.exception("the stored entries could not be counted")
 
     def on_failure(self, error: JournalError) -> None:
         self.meters.append_failures.add()
@@ -289,7 +289,7 @@ class Observer:
     # What somebody asks.
 
     async def status(self, hub: StatusSource) -> Status:
-        """How the hub stands; looks at its processes, at most once a second."""
+        """The status of the hub; looks at its processes, at most once a second."""
         uses = await self._look(hub)
         entries = int(self.meters.entries.value)
         measured = Measured(uses, self.spending, self.meters.appends, entries)
@@ -323,7 +323,7 @@ class JournalWatcher(Protocol):
     ) -> None: ...
     def on_failure(self, error: JournalError) -> None: ...
     def replaying(self, stream: str, after: int) -> Callable[[Page], None]:
-        """Somebody reads a stream: who is told of each page."""
+        """Pass the pages of a replay on, and report each."""
 
 
 class MeasuredJournal:

@@ -82,7 +82,7 @@ class _TurnSpan:
     questions: dict[str, Span] = field(default_factory=dict)
 
     def end(self) -> None:
-        """What is still open ends with it: nobody will say how."""
+        """End the span and all open spans within it, without an outcome."""
         for span in (*self.questions.values(), *self.calls.values()):
             span.set_attribute("dragoman.unfinished", True)
             span.end()
@@ -128,7 +128,7 @@ class OtelSpans:
         return _TurnSpan(span, trace.set_span_in_context(span, Context()))
 
     def turn_began(self, session: str, key: str) -> None:
-        """Those before it will never begin: nobody has said so, but their places are taken."""
+        """Drop earlier turns of the queue that never began."""
         turns = self._turns.get(session, {})
         if key in turns:
             turns[key].span.add_event("began")  # what lies before it is the time in the queue
@@ -219,7 +219,7 @@ def _close(span: Span, name: str, value: str, *, is_failure: bool) -> None:
 
 
 def _parent(context: TraceContext | None) -> Context:
-    """Never the context that happens to be current here: a turn is nobody's child but its client's."""
+    """The parent of a turn: its client's span or none, never the context that is current here."""
     if context is None:
         return Context()
     remote = SpanContext(
@@ -253,7 +253,7 @@ def provider_for(
     provider = TracerProvider(resource=Resource.create(names))
     url = traces_url(endpoint) if endpoint else collector_url(env)
     if protocol := other_protocol(env):
-        log.warning("spans are sent to %s as %s: there is no %s here", url, HTTP, protocol)
+        log.warning("spans are sent to %s as %s: %s is not supported here", url, HTTP, protocol)
     timeout = None if any(env.get(name) for name in TIMEOUTS) else seconds
     provider.add_span_processor(BatchSpanProcessor(LoggedExporter(url, seconds=timeout)))
     return provider
@@ -262,7 +262,7 @@ def provider_for(
 def collector_url(environ: Mapping[str, str]) -> str:
     """Where the variables of OpenTelemetry want spans: a whole URL for traces, or the base of all signals."""
     if whole := environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
-        traces_url(whole)  # raises for what is no URL
+        traces_url(whole)  # raises for what is not a URL
         return whole
     base = environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or DEFAULT_COLLECTOR
     traces_url(base)
@@ -290,7 +290,7 @@ class LoggedExporter(SpanExporter):
         result = self._exporter.export(spans)
         was_failing, self._filter.is_closed = self._filter.is_closed, result is not SpanExportResult.SUCCESS
         if self._filter.is_closed and not was_failing:
-            log.warning("spans cannot be sent: the collector does not take them")
+            log.warning("spans cannot be sent: the collector refuses them")
         elif was_failing and not self._filter.is_closed:
             log.info("spans are sent again")
         return result

@@ -27,7 +27,7 @@ def are_spans_off(environ: Mapping[str, str]) -> bool:
 
 
 def are_spans_wanted(environ: Mapping[str, str]) -> bool:
-    """Whether the environment variables ask for spans, without any setting of ours."""
+    """Whether the environment variables ask for spans, without a setting of the hub."""
     if are_spans_off(environ):
         return False
     exporters = [name.strip() for name in _value(environ, "OTEL_TRACES_EXPORTER").split(",")]

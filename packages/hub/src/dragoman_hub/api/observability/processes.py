@@ -43,7 +43,7 @@ class TreeUse(Struct, frozen=True, kw_only=True):
 
 
 class _ProcessLine(NamedTuple):
-    """One process, as its `stat` tells it."""
+    """One process, as in its `stat` file."""
 
     pid: int
     parent: int

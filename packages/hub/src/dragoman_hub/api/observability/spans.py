@@ -29,7 +29,7 @@ class TurnSpans(Protocol):
         """
 
     def turn_began(self, session: str, key: str) -> None:
-        """It is with the agent now."""
+        """The agent has received the prompt."""
 
     def tool(self, session: str, call: ToolCallEntry) -> None: ...
     def question_asked(self, session: str, request: str, *, method: str = "", call: str = "") -> None: ...

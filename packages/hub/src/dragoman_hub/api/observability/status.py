@@ -47,7 +47,7 @@ class SeenAgent(Struct, frozen=True, kw_only=True, rename="camel"):
     last_error: str = ""
     """Why its last process could not be started or has ended; empty once one has started since."""
     invalid_frames: int = 0
-    """Lines of it that were no valid messages and were dropped, since the hub was started."""
+    """Lines of it that were not valid messages and were dropped, since the hub was started."""
 
 
 class SeenSession(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -220,7 +220,7 @@ def status_of(
 
 
 def _foremost(sessions: list[SeenSession]) -> list[SeenSession]:
-    """Those that wait for somebody first, who waits longest before others; then those that work."""
+    """Sessions that wait for a person first, longest wait first; then those that work."""
     return sorted(
         sessions,
         key=lambda session: (_URGENT.get(session.state, 9), session.asked or 0.0, session.session_id),

@@ -142,7 +142,7 @@ class UsageTotals:
         self._sessions: dict[str, UsageSum] = {}  # the one that spoke last is last
 
     def saw(self, agent: str, session: str, usage: AgentUsage) -> None:
-        """An agent told this about a session of its own."""
+        """Count what an agent reports about a session of its own."""
         if usage.tokens is not None:
             self._agents[agent] = self.of_agent(agent).with_tokens(usage.tokens)
             self._keep(session, self.of_session(session).with_tokens(usage.tokens))

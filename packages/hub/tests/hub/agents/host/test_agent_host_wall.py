@@ -1,4 +1,4 @@
-"""Agent hosts that are killed, and hubs that are gone: nothing of an agent behind a wall is left."""
+"""Agent hosts that are killed, and hubs that are gone: nothing of an agent in a sandbox is left."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.sandbox.stage import need_wall
 
 KILLS = int(os.environ.get("DRAGOMAN_WALL_KILLS", "3"))
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the wall is Linux's")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
 
 
 def processes_with(word: str) -> list[int]:
-    """Those that have it as an argument: other walls name every socket, ours too, to hide it."""
+    """Those that have it as an argument: other sandboxes name every socket, ours too, to hide it."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

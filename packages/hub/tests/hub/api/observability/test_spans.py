@@ -284,7 +284,7 @@ def test_a_failing_collector_is_logged_once_until_it_works_again(caplog: pytest.
     assert len(collector.posted) == 6
     lines = [record.getMessage() for record in caplog.records]
     assert len([line for line in lines if "400" in line]) == 1
-    assert lines[-2:] == ["spans cannot be sent: the collector does not take them", "spans are sent again"]
+    assert lines[-2:] == ["spans cannot be sent: the collector refuses them", "spans are sent again"]
 
 
 def test_variables_of_opentelemetry_hold() -> None:

@@ -45,7 +45,7 @@ def start_failure_step(error: DragomanError) -> DiagnosisStep:
         verdict=CheckResult.FAILED,
         summary=str(error),
         meaning="the system refused to start it",
-        advice="mend what the message names",
+        advice="fix the problem that the message names",
     )
 
 
@@ -104,7 +104,7 @@ def _initialize_failure(error: DragomanError, watch: FrameWatch) -> tuple[Diagno
         return _failed_step(
             "initialize",
             "it sends our own words back",
-            "this is not an agent, or a terminal that repeats what is typed stands in between",
+            "this is not an agent, or a terminal in between repeats the input",
             "check the command",
         ), DiagnosisOutcome.PROTOCOL_ERROR
     if isinstance(error, CallFailed):
@@ -263,7 +263,7 @@ def _session_failure(error: CallFailed, needs: LoginNeeds) -> tuple[DiagnosisSte
 
 
 def output(watch: FrameWatch) -> DiagnosisStep:
-    """Check whether standard output holds only the protocol."""
+    """Check whether standard output has only messages of the protocol."""
     if not watch.noise_count:
         content = "nothing" if watch.first is None else "nothing but the protocol"
         return DiagnosisStep(name="stdout", verdict=CheckResult.OK, summary=f"{content} on standard output")

@@ -65,7 +65,7 @@ def _missing(word: str, *, cwd: str, path: str, login: LoginPath) -> DiagnosisSt
             name="command",
             verdict=CheckResult.FAILED,
             summary=f"{word} is not on PATH, but there is {places[0]}",
-            meaning="it is installed where nobody looks, or it is not executable",
+            meaning="it is installed outside of PATH, or is not executable",
             advice=f"chmod +x {places[0]}"
             if not os.access(places[0], os.X_OK)
             else f"add {os.path.dirname(places[0])} to PATH in your shell's profile, or use the full path",

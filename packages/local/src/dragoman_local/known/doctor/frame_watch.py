@@ -1,4 +1,4 @@
-"""Watches the frames of a conversation: keeps them as evidence, and tells protocol from noise.
+"""Watches the frames of a conversation: keeps them as evidence, and separates messages from noise.
 
 Bounded: so many frames, each cut to so many characters; what was left out is counted. Texts are kept as they
 were; whoever shows them takes the secrets out first.
@@ -31,7 +31,7 @@ class FrameWatch:
         self.frames: list[SeenFrame] = []
         self.omitted_count = 0
         self.noise: list[str] = []
-        """Lines of standard output that are no JSON-RPC."""
+        """Lines of standard output that are not JSON-RPC."""
         self.noise_count = 0
         self.first: float | None = None
         """Seconds until the first line came."""

@@ -65,7 +65,7 @@ class _HttpsRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def open_address(address: str, *, folder: Path | None) -> tuple[BinaryIO, int | None]:
-    """What is at an https address, or in a file if `folder` says where files count from; and its size."""
+    """Open an https address, or a file if `folder` is the base of relative paths; and its size."""
     scheme = urlsplit(address).scheme
     if scheme == "https":
         request = urllib.request.Request(address, headers={"user-agent": f"dragoman/{VERSION}"})  # noqa: S310 (https, as the line above says)
@@ -113,7 +113,7 @@ def download(
 
 
 def unpack(archive: Path, address: str, folder: Path, *, program: str) -> None:
-    """Unpack into an empty folder; what is no archive is the program itself. Raises `InstallFailed`."""
+    """Unpack into an empty folder; what is not an archive is the program itself. Raises `InstallFailed`."""
     name = urlsplit(address).path.lower() or address.lower()
     if name.endswith(INSTALLERS):
         raise InstallFailed(f"{os.path.basename(name)} is an installer, not an archive")
@@ -219,7 +219,7 @@ def _zip_files(zipped: zipfile.ZipFile) -> Iterator[tuple[str, int, IO[bytes] | 
 
 
 def _beside(name: str, target: str) -> str:
-    """What a link names, from the archive's root. One that is absolute or leads out stays recognizable."""
+    """The target of a link, from the archive's root. One that is absolute or leads out stays recognizable."""
     if target.startswith(("/", "\\")):
         return target
     parts = list(PurePosixPath(name).parts[:-1])

@@ -127,7 +127,7 @@ class InstallPlan:
 
     @property
     def steps(self) -> list[str]:
-        """What will be run, one line for each step."""
+        """The commands to run, one line for each step."""
         check = "skip the check: the list has no hash"
         if self.checked_by != "nothing":
             check = f"check it by {self.check}"
@@ -150,7 +150,7 @@ class InstallResult:
 
     @property
     def changes(self) -> list[str]:
-        """What is different from before, one line for each."""
+        """The differences from before, one line for each."""
         return [] if self.before is None else describe_changes(self.before, self.record)
 
 
@@ -177,7 +177,7 @@ def make_plan(
     if isinstance(source, ArchiveSource):
         if source.sha256 is None and not allow_unverified:
             raise LocalMistake(
-                f"the entry of {agent_name} has no hash for its archive; --allow-unverified does without"
+                f"no hash for the archive of {agent_name}. To install it anyway, use --allow-unverified"
             )
         spec = source.archive
     else:

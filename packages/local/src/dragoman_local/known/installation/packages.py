@@ -1,4 +1,4 @@
-"""Installs npm and Python packages into their own folder, with the user's npm and our pip.
+"""Installs npm and Python packages into their own folder, with the user's npm and the pip of this Python.
 
 Both are installed by hash. npm is first asked for the hash that its registry has of the agent. Then it checks
 each package by the lock file that it writes, which is read afterwards: a package without a hash is refused,
@@ -81,7 +81,7 @@ class PackageInstall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageRequest:
-    """One package to install: which, where to, and how."""
+    """One package to install: its name, the folder, and the way."""
 
     source: PackageSource
     spec: str

@@ -93,7 +93,7 @@ class RegistryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def agent_name(self) -> str:
-        """What we call the agent: the name that we know it by, else its id."""
+        """The agent's name in Dragoman: the well-known one, else its id."""
         return next((known.name for known in WELL_KNOWN if self.id in _ids(known)), self.id)
 
     def kinds(self, target: str | None = None) -> list[DistributionKind]:
@@ -164,13 +164,13 @@ def refreshed_path() -> Path:
 
 
 def read_registry_file(path: Path) -> RegistryFile:
-    """A list in our own form. Raises `LocalMistake`."""
+    """Read a list in Dragoman's own format. Raises `LocalMistake`."""
     try:
         return json_decoder(RegistryFile).decode(read_bounded(path))
     except msgspec.ValidationError as error:
         raise LocalMistake(f"{path} is not a list of agents: {error}") from None
     except msgspec.DecodeError:
-        raise LocalMistake(f"{path} is no JSON") from None
+        raise LocalMistake(f"{path} is not JSON") from None
 
 
 def read_bounded(path: Path) -> bytes:
@@ -190,7 +190,7 @@ def parse_registry(data: bytes, *, origin: str, today: date) -> tuple[RegistryFi
     try:
         document = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError):
-        raise LocalMistake(f"{origin} is no JSON") from None
+        raise LocalMistake(f"{origin} is not JSON") from None
     items: object = document.get("agents") if isinstance(document, dict) else None
     if isinstance(document, dict) and "distribution" in document:
         items = [document]  # one `agent.json`

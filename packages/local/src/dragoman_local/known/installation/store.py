@@ -98,7 +98,7 @@ class InstalledAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def store_folder() -> Path:
-    """The folder of our installations."""
+    """The folder of installed agents."""
     return user_folder("data") / "agents"
 
 

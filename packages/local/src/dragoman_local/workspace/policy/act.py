@@ -74,7 +74,7 @@ class Act(Struct, frozen=True, kw_only=True):
 
     @property
     def kinds(self) -> frozenset[str]:
-        """What it really is, with what it says it is if that is no less."""
+        """Its real kinds, with the kind that the agent claims if that is no milder."""
         real = {"execute"} if self.script is not None else set()
         real |= {"edit"} if self.writes else set()
         real |= {"fetch"} if self.fetches else set()
@@ -122,7 +122,7 @@ class Act(Struct, frozen=True, kw_only=True):
 
     @property
     def start(self) -> str:
-        """Where its command starts: in the session's first folder if nobody says."""
+        """The folder where its command starts: by default the session's first folder."""
         return self.cwd or (self.roots[0] if self.roots else "/")
 
     @property

@@ -130,7 +130,7 @@ def _doubts(
     raw: Mapping[Any, Any],
     title: str,
 ) -> Iterator[str]:
-    """What the agent said of a call that leaves open what it would do."""
+    """Parts of the agent's description that leave open what the call would do."""
     if len(scripts) > 1:
         yield f"the agent names {len(scripts)} different commands for it"
     if len(folders) > 1:
@@ -218,8 +218,8 @@ def act_of_file(
     session_id: str = "",
     text: str | None = None,
 ) -> Act:
-    """What a lent file is wanted for. The path is the real one; a search has a pattern in its place.
-    `text` is what would be written.
+    """The act of an access to a file. The path is the real one; a search has a pattern in its place. `text`
+    is what would be written.
     """
     return Act(
         method="fs/write" if kind == "write" else "fs/read",
@@ -244,7 +244,7 @@ def act_of_command(
     session_id: str = "",
     line: str | None = None,
 ) -> Act:
-    """What would be run in a lent terminal; `line` if a shell takes it apart."""
+    """The act of a command in a terminal; `line` if a shell takes it apart."""
     script = read_arguments(words) if line is None else read_line(line)
     return _about_script(script, setting, cwd, variables, session_id)
 
@@ -267,7 +267,7 @@ def _about_script(
 
 
 def fold_calls(call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None) -> v1.ToolCallUpdate:
-    """All that an agent has said of a call: what a request leaves out was said before, and still stands."""
+    """All messages of an agent about a call: earlier values still apply if a request leaves them out."""
     if known_call is None:
         return call
     calls = (call, known_call)
@@ -302,7 +302,7 @@ def _paths_in(raw: Mapping[Any, Any]) -> Iterable[str]:
 
 
 def _only_argument(raw: Mapping[Any, Any], kind: str) -> list[str]:
-    """What a tool reads that is given one word and nothing else."""
+    """The meaning of the only argument of a tool."""
     word = raw.get("arguments")
     return [word] if kind == "read" and isinstance(word, str) and len(word.split()) == 1 else []
 
@@ -316,7 +316,7 @@ def _said(inputs: Sequence[Mapping[Any, Any]], keys: Sequence[str]) -> list[str]
 
 
 def _variables_in(raw: Mapping[Any, Any]) -> Iterable[str]:
-    """What a tool's input sets in the environment: an object, or a list of names and values."""
+    """The variables in a tool's input: an object, or a list of names and values."""
     for key in VARIABLE_KEYS:
         variables = raw.get(key)
         if isinstance(variables, Mapping):

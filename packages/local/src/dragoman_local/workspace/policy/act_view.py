@@ -1,4 +1,4 @@
-"""The view of an act for people: everything that was judged, under names of our own.
+"""The view of an act for people: everything that was judged, under Dragoman's own names.
 
 Pure. It is made once, where the act is judged, and every face draws the question from it: terminals as its
 `text`, the page and other clients of a hub from its JSON (docs/hub-protocol.md). The agent's own words (its
@@ -183,7 +183,7 @@ def _attachments(call: v1.ToolCallUpdate | None) -> Iterator[ShownInput]:
 
 
 def _members(act: Act, call: v1.ToolCallUpdate | None) -> Mapping[object, object]:
-    """What a tool gets, by its names, as far as nothing else shows it."""
+    """The input of a tool by its names, as far as the rest of the view does not show it."""
     if act.method != "permission":
         is_shown = act.script is not None or bool(act.paths)
         return {} if is_shown else {"url" if act.method == "mcp" else "pattern": act.title}
@@ -211,7 +211,7 @@ def _as_text(value: object) -> str:
 
 
 def lent_call(act: Act, *, call_id: str, place: str) -> dict[str, Any]:
-    """The tool call with which people are asked about something lent, for clients that show nothing else."""
+    """The tool call in a question about a file or terminal, for clients that show only the call."""
     if act.script is not None:
         title = f"Run `{act.script.text}` {place}"
         variables = dict(variable.partition("=")[::2] for variable in act.variables)
@@ -242,7 +242,7 @@ def _lines(view: ActView) -> Iterator[str]:
     if view.title:
         yield f"  “{_exact(view.title)}”"
     if view.command is not None:
-        yield from ("Command:", *_indent_lines(view.command)) if view.command else ("Command: not told",)
+        yield from ("Command:", *_indent_lines(view.command)) if view.command else ("Command: unknown",)
         yield f"In: {_exact(view.folder)}{_OUTSIDE if view.is_folder_outside else ''}"
     if view.variables:
         yield from ("With variables:", *(f"  {_exact(variable)}" for variable in view.variables))

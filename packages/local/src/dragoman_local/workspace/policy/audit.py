@@ -123,7 +123,7 @@ def attempt_entry(
     paths: tuple[str, ...] = (),
     command: str | None = None,
 ) -> AuditEntry:
-    """What somebody did, or tried to do, to what decides: a mode, a question that is not theirs to answer."""
+    """An attempt to change a mode or to answer another user's question."""
     return AuditEntry(
         time=_timestamp(datetime.now(UTC)),
         agent=agent,
@@ -144,7 +144,7 @@ def attempt_entry(
 
 
 def write_approve_mode(door: str, approve: str | None, *, agent: str) -> None:
-    """One line where a command allows what the policy would ask about. If it cannot be written, nothing
+    """One line for a command that allows what the policy would ask about. If it cannot be written, nothing
     else can, and so nothing is permitted.
     """
     if approve in ("all", "reads"):
@@ -260,7 +260,7 @@ def digest_of(line: bytes) -> str:
 
 
 def read_head(data: bytes) -> AuditHead | None:
-    """None for what is no head: there was none, or somebody has spoiled it."""
+    """The head of the log; None if it is missing or damaged."""
     try:
         return _heads.decode(data)
     except msgspec.MsgspecError:
@@ -292,8 +292,8 @@ _chains = json_decoder(ChainLink)
 
 
 def _last_line(descriptor: int, head: AuditHead | None) -> AuditHead:
-    """What the next line follows. The file tells, where the head does not know of all of it: it was killed
-    before it was written, or an older version has written lines since.
+    """The last line, which the next one follows. The file tells, where the head does not know of all of it:
+    it was killed before it was written, or an older version has written lines since.
     """
     size = os.fstat(descriptor).st_size
     if head is not None and (head.size == size or not size):  # an empty log is new, and goes on
@@ -417,6 +417,6 @@ def _compare(report: AuditReport, head: AuditHead | None) -> None:
     elif head.number > last:
         report.broken = f"{report.files[-1]}: {head.number - last} lines were cut from the end"
     elif head.number == last and report.last_digest != head.digest:
-        report.broken = f"{report.files[-1]}: its last line was changed, or something was put behind it"
+        report.broken = f"{report.files[-1]}: its last line was changed, or lines were added after it"
     elif head.number < last:
         report.notes.append("The last line is younger than the head: a process was stopped while it wrote.")

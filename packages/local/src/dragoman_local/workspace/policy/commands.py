@@ -2,10 +2,10 @@
 
 Pure. A rule's pattern is a line of words. Permitting and forbidding read it differently, because a mistake
 costs differently. To be permitted, a command must be the pattern word by word: `*` stands for one word that
-is no flag, `**` at the end for any number of words, and in a word `*`, `?` and `[…]` work as in file names.
-To be forbidden or asked about, it is enough that its program is the pattern's, whatever its folder or case,
-that the pattern's words come in this order, and that its flags are there, anywhere and in any spelling that
-the table of programs knows. Where a part of a command is not known, it might be so: `Certainty.PERHAPS`.
+is not a flag, `**` at the end for any number of words, and in a word `*`, `?` and `[…]` work as in file
+names. To be forbidden or asked about, it is enough that its program is the pattern's, whatever its folder or
+case, that the pattern's words come in this order, and that its flags are there, anywhere and in any spelling
+that the table of programs knows. Where a part of a command is not known, it might be so: `Certainty.PERHAPS`.
 Whether a command that fits a pattern is understood, so that it may be permitted, `program_calls` says.
 """
 
@@ -58,7 +58,7 @@ def literal_pattern(words: Sequence[str]) -> str:
 
 
 def pattern_text(words: Sequence[str]) -> str:
-    """A pattern as its file may have said it: `read_pattern` gives the same words again."""
+    """A pattern as a file may contain it: `read_pattern` gives the same words again."""
     return " ".join(word if _NEEDS_NO_QUOTES.fullmatch(word) else shlex.quote(word) for word in words)
 
 
@@ -84,7 +84,7 @@ def permits(pattern: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def restricts_roughly(pattern: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether a pattern's words stand somewhere in a guess: the program may be anywhere in it."""
+    """Whether a pattern's words appear in a guess: the program may be anywhere in it."""
     starts = (at for at, word in enumerate(words) if _could_start(word, pattern[0]))
     # What is found from a later start is found from the first as well, but for values of options.
     return any(restricts(pattern, words[at:]) is Certainty.YES for at in islice(starts, _MOST_STARTS))

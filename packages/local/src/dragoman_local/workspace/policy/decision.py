@@ -77,7 +77,7 @@ def choose_option(outcome: Literal["allow", "deny"], options: Sequence[v1.Permis
 
 
 def usable_options(options: Sequence[v1.PermissionOption]) -> Sequence[v1.PermissionOption]:
-    """Those whose id is theirs alone, and whose kind is known and is not the opposite of their name."""
+    """Options with a unique id and a known kind that does not contradict their name."""
     ids = [option.option_id for option in options]
     return [
         option
@@ -98,7 +98,7 @@ def is_contradiction(option: v1.PermissionOption) -> bool:
 
 
 def option_name(name: str) -> str:
-    """What an agent calls an option, on one short line: room enough for a name, and too little for a menu."""
+    """The agent's name of an option, on one short line: long enough for a name, too short for a menu."""
     name = " ".join(sanitize_line(name).split())
     return name if len(name) <= MOST_NAME else f"{name[:MOST_NAME]}…"
 

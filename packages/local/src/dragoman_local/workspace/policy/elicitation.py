@@ -22,9 +22,9 @@ With a table `fields`, it may also say which addresses may be opened, by host:
 A form is answered only if every required field has an answer, at least one field has, and all values are
 taken. Defaults of the form are not answers.
 
-A value is checked before it is sent. What a field says that we do not know (a format, a type) is no reason to
-refuse a value, but a field of an unknown type is never filled in. `matches` looks for a pattern in a process
-of its own, because a pattern may take for ever.
+A value is checked before it is sent. What a field says that we do not know (a format, a type) is not a reason
+to refuse a value, but a field of an unknown type is never filled in. `matches` looks for a pattern in a
+process of its own, because a pattern may take for ever.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ sys.exit(0 if found else 1)
 
 
 def matches(pattern: str, text: str, *, seconds: float = SECONDS) -> bool | None:
-    """Whether the pattern is found in the text (as JSON Schema says: anywhere), or None if nobody knows."""
+    """Whether the pattern is in the text (as JSON Schema says: anywhere), or None if that is unknown."""
     if "\0" in pattern:
         return None
     input_bytes = f"{pattern}\0{text}".encode("utf-8", "surrogatepass")
@@ -113,7 +113,7 @@ def title_of(name: str, field: Field) -> str:
 
 
 def description_of(field: Field) -> str:
-    """What a field says about itself; often nothing."""
+    """The description of a field; often nothing."""
     description = getattr(field, "description", None)
     return description if isinstance(description, str) else ""
 
@@ -124,7 +124,7 @@ def looks_secret(name: str, field: Field) -> bool:
 
 
 def choices_of(field: Field) -> Sequence[tuple[str, str]]:
-    """What may be chosen, as value and title; nothing if anything may be said."""
+    """The choices, as value and title; nothing if anything may be said."""
     if isinstance(field, v1.StringPropertySchema):
         if isinstance(field.one_of, list):
             return [(option.const, option.title) for option in field.one_of]
@@ -197,7 +197,7 @@ def _several(field: v1.MultiSelectPropertySchema, value: object) -> list[str]:
     choices = [choice for choice, _ in choices_of(field)]
     unknown = [item for item in value if item not in choices]
     if unknown:
-        raise BadFormValue(f"{unknown[0]!r} is none of {', '.join(choices)}")
+        raise BadFormValue(f"{unknown[0]!r} is not one of {', '.join(choices)}")
     if len(set(value)) != len(value):
         raise BadFormValue("something is chosen twice")
     _check_range(len(value), field.min_items, None, "{} {} must be chosen")
@@ -226,7 +226,7 @@ _FORMATS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
 
 
 def parse_line(field: Field, line: str) -> Any:
-    """What somebody typed, as a value of the field's type; not checked yet."""
+    """A typed line as a value of the field's type; not checked yet."""
     if isinstance(field, v1.BooleanPropertySchema):
         return _BOOLEANS.get(line.strip().casefold(), line)
     if isinstance(field, v1.IntegerPropertySchema):
@@ -265,8 +265,8 @@ def cautions(url: str) -> list[str]:
     parts = urlsplit(url)
     found = (
         (parts.scheme != "https", f"it is not https but {parts.scheme or 'nothing'}"),
-        ("xn--" in host or not host.isascii(), "its host holds letters that may look like others"),
-        ("@" in parts.netloc, "it holds a login, and what stands before the @ is not its host"),
+        ("xn--" in host or not host.isascii(), "its host contains letters that look like other letters"),
+        ("@" in parts.netloc, "it contains a login: the text before the @ is not its host"),
     )
     return [caution for is_so, caution in found if is_so]
 
@@ -360,7 +360,7 @@ class ElicitationService:
         on_answer: OnAnswer | None = None,
         requester_of: Callable[[str], str] | None = None,
     ) -> None:
-        """`on_answer` hears of every question. `requester_of` names the subagent whose session asks, and
+        """`on_answer` is called for every question. `requester_of` names the subagent whose session asks, and
         nothing for any other session.
         """
         self.open: list[dict[str, Any]] = []
@@ -392,7 +392,7 @@ class ElicitationService:
         self, request: v1.CreateElicitationRequest
     ) -> tuple[v1.CreateElicitationResponse | None, str]:
         """The answer; if there is none, why."""
-        why = "nobody is there to be asked"
+        why = "nobody can answer here"
         agent_name = self._name(request)
         if isinstance(request, v1.ElicitationFormMode):
             if self._answers is not None:

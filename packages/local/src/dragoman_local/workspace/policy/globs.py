@@ -48,7 +48,7 @@ def has_unknown_part(text: str) -> bool:
 
 
 def without_marks(text: str) -> str:
-    """A text that somebody else wrote, in which our marks have no meaning."""
+    """A text of another author, in which our marks have no meaning."""
     return text.translate(dict.fromkeys(map(ord, _MARKS), ANY))
 
 
@@ -108,7 +108,7 @@ def overlap(
 
 
 def _skip(stars: Sequence[bool], positions: set[int]) -> set[int]:
-    """The positions, with those behind a part that may stand for nothing at all."""
+    """The positions, with those after a part that may match nothing."""
     for at in sorted(positions):
         while at < len(stars) and stars[at]:
             at += 1
@@ -124,7 +124,7 @@ _MOST_CHARACTERS: Final = 512
 
 @lru_cache(maxsize=4096)
 def absolute(path: str, base: str, *, home: str = "") -> str:
-    """A path with its base before it and `.` and `..` worked out as far as text can tell."""
+    """A path with its base, and `.` and `..` resolved as far as text allows."""
     if home and (path == "~" or path.startswith("~/")):
         path = home + path[1:]
     # What is not known may begin at the top of the disk.
@@ -146,7 +146,7 @@ def literal(text: str) -> str:
 
 
 def is_plain(path: str) -> bool:
-    """Whether text alone tells where a path leads: `..` behind a link leads elsewhere."""
+    """Whether text alone shows where a path leads: `..` after a link leads elsewhere."""
     return ".." not in path.split("/")
 
 
@@ -184,7 +184,7 @@ def restricts(
 
 
 def is_above(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> bool:
-    """Whether a folder holds what one of the globs names, as far as it begins with plain names."""
+    """Whether a folder contains paths of the globs, as far as these begin with plain names."""
     names = _parts(absolute(path, "/").casefold())
     wanted = tuple(glob for glob in globs if "/" in glob and not glob.startswith("**"))
     places = [_plain_ends(parts)[0] for parts in _anywhere(wanted, tuple(roots), home)]
@@ -192,7 +192,9 @@ def is_above(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str
 
 
 def _possible_names(path: str) -> Parts:
-    """The names in a path of which only a part is known: what may hold slashes may be any number of names."""
+    """The names in a path that is known only in part: an unknown part with slashes may be any number of
+    names.
+    """
     names: list[str] = []
     for name in path.split("/"):
         if name == "..":

@@ -80,7 +80,7 @@ class Grants:
         self._keep(lambda grant: grant.about not in refused)
 
     def use(self, act: Act) -> bool:
-        """Whether something lent was granted before. A granted command or change is used up by this."""
+        """Whether the file or command was granted before. A granted command or change is used up by this."""
         wanted = _grants_in(act)
         with self._lock:
             found = [next((each for each in self._grants if _gives(each, want)), None) for want in wanted]
@@ -117,8 +117,8 @@ def _gives(grant: Grant, want: Grant) -> bool:
 
 
 def _grants_in(act: Act) -> list[Grant]:
-    """What an act is about, as things that can be compared: files, or one command. A yes to changes that the
-    agent has not told in one way is no yes to any of them.
+    """The comparable parts of an act: files, or one command. A yes to changes that the agent has not told in
+    one way is no yes to any of them.
     """
     if act.script is not None:
         return [Grant(about=(act.session_id, _command(act)), verb="run")]
@@ -180,7 +180,7 @@ class PermissionPrompt(Struct, frozen=True, kw_only=True):
 
     @property
     def texts(self) -> tuple[v1.Diff, ...]:
-        """What files would hold then, for whoever judges it."""
+        """The new content of files, for the judge."""
         return texts_of(self.act.changes, self.view.remarks)
 
 
@@ -239,7 +239,8 @@ class PermissionJudge:
         self._turnstiles: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def decide(self, act: Act, policy: Policy) -> PolicyDecision:
-        """What the rules, the remembered answers and the granted permissions say; `ask` if none of them does.
+        """The decision of the rules, the remembered answers and the granted permissions; `ask` if none of
+        them does.
 
         A granted permission is used up by the decision that it makes.
         """
@@ -295,9 +296,7 @@ class PermissionJudge:
     # Answers that are given for good.
 
     def settle_choice(self, prompt: PermissionPrompt, choice: PermissionChoice, policy: Policy) -> Settlement:
-        """Write a person's answer down, and keep it if it was given for good: all that before anybody hears
-        of it.
-        """
+        """Write a person's answer down, and remember it if it is for good, before it takes effect."""
         act, options = prompt.act, prompt.options
         kind = next(
             (each.kind for each in usable_options(options) if each.option_id == choice.option_id), None
@@ -327,7 +326,7 @@ class PermissionJudge:
             return ""
 
     def offer(self, act: Act, options: Sequence[v1.PermissionOption], policy: Policy) -> Offer:
-        """What a person may answer, and what a yes for good would cover, as a sentence."""
+        """The possible answers of a person, and a sentence about the extent of a yes for good."""
         usable = tuple(usable_options(options))
         kinds = [option.kind for option in usable]
         would_hold = self._would_hold(act, "allow", policy)
@@ -355,18 +354,18 @@ class PermissionJudge:
         return replace(decision, remedy=line) if line and self._would_hold(act, "allow", policy) else decision
 
     def turnstile(self, session_id: str) -> asyncio.Lock:
-        """Whoever decides beside the loop holds it meanwhile: questions of a session stay in their order."""
+        """A lock for decisions beside the event loop, so that questions of a session stay in order."""
         return self._turnstiles.setdefault(session_id, asyncio.Lock())
 
     def take_back(self, act: Act, settlement: Settlement) -> None:
-        """What was granted has no effect any more: it had ended before the answer counted."""
+        """Cancel a permission whose request ended before the answer counted."""
         self.grants.take_back(act)
         if self._remembered_rules is not None and settlement.kept:
             self._remembered_rules.take_back(settlement.kept)
 
 
 def act_of_access(access: Access, setting: ActContext) -> Act:
-    """The act of an agent's access to a lent file or terminal."""
+    """The act of an agent's access to a file or terminal of Dragoman."""
     command = access.command
     if command is not None:
         return act_of_command(
@@ -435,7 +434,7 @@ def _real_folders(act: Act) -> Iterator[str]:
 
 
 def _text_of(path: str) -> str | None:
-    """What a file holds now, if a person can read it."""
+    """The present text of a file, if people can read it."""
     try:
         with open_regular(path) as file:
             data = file.read(SHOWN_BEFORE + 1)
@@ -444,7 +443,7 @@ def _text_of(path: str) -> str | None:
         return None
 
 
-_ENDS: Final = {"deadline": "nobody answered within the time for it", "cancel": "the question was taken back"}
+_ENDS: Final = {"deadline": "nobody answered in time", "cancel": "the question was taken back"}
 
 
 def why_of(kind: str | None, by: By) -> str:

@@ -150,7 +150,7 @@ class LineReader:
             self._words.append(word)
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What stands here, if it fits; it is read then."""
+        """The next part of the line, if it fits; it is read then."""
         match = pattern.match(self._line, self._at)
         self._at = self._at if match is None else match.end()
         return match
@@ -170,7 +170,7 @@ class LineReader:
             self._take_bodies()
         if self._words or operator != "\n":
             if not self._words:
-                self._object(f"nothing stands before {operator}")
+                self._object(f"nothing comes before {operator}")
             self._end_command()
             self._operator = operator
 
@@ -227,7 +227,7 @@ class LineReader:
         return _MARKS.get(kind, piece)
 
     def _nested(self, opens: str) -> str:
-        """Reads what stands in brackets, up to the one that closes them; quotes are passed over."""
+        """Read the content of brackets, up to the closing one; quotes are passed over."""
         start, depth, closes = self._at, 1, {"(": ")", "{": "}"}[opens]
         end = len(self._line)
         for match in _BRACKETS.finditer(self._line, start):

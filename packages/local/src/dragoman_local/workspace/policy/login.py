@@ -128,7 +128,7 @@ def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, t
     about = f": {sanitize_line(method.about)}" if method.about else ""
     if method.kind == "terminal":
         run = TerminalLoginStep(method_id=method.id, name=method.name, args=method.args, env=method.env)
-        need = "" if tty else "; it needs a terminal, and there is none here"
+        need = "" if tty else "; it needs a terminal: run this command in a terminal"
         return 3, run if tty else None, f"{title} is a login in a terminal{about}{need}"
     lacking = _missing_variables(method.variables, environ, has)
     if method.kind != "agent":

@@ -142,17 +142,17 @@ class PermissionService:
         return select_option((await self._answer(question)).option)
 
     async def guard(self, access: Access) -> None:
-        """Permit an access to something that is lent, or raise."""
+        """Permit an access to a file or terminal, or raise."""
         await self.permit(partial(act_of_access, access), access.session_id)
 
     async def permit(self, read_act: Callable[[ActContext], Act], session_id: str) -> None:
-        """Permit the use of something that is lent, or raise."""
+        """Permit the use of a file or terminal, or raise."""
         async with self._judge.turnstile(session_id):
             question = await self._in_thread(self.judge_lent, read_act, session_id)
         await self.require(question)
 
     def judge_lent(self, read_act: Callable[[ActContext], Act], session_id: str) -> JudgedQuestion:
-        """What the policy says of the use of something that is lent. Called in a thread."""
+        """The policy's decision about the use of a file or terminal. Called in a thread."""
         return self._judge_act(read_act(self._setting(session_id)), self._lent_options, None)
 
     async def require(self, question: JudgedQuestion) -> None:
@@ -214,7 +214,7 @@ class PermissionService:
             decision = self._judge.with_remedy(act, decision, policy)
         is_free = decision.outcome == "ask" and not (decision.is_rule or decision.needs_person)
         if is_free and self._leaves_rest:
-            why = "no rule is about it, so whoever lends it decides"
+            why = "no rule covers this, so the client decides"
             decision = PolicyDecision(outcome="allow", rule=decision.rule, why=why)
         if decision.outcome != "ask" or self._asker is None:
             return JudgedQuestion(act=act, decision=decision, options=options)
@@ -238,7 +238,7 @@ class PermissionService:
         if question.prompt is not None and self._asker is not None:
             return await self._ask(self._asker, question, question.prompt)
         if decision.outcome == "ask":
-            why = f"{decision.why}; it would be asked, and nobody is there"
+            why = f"{decision.why}, and nobody can answer here"
             decision = PolicyDecision(outcome="deny", rule=decision.rule, why=why, remedy=decision.remedy)
         option = choose_option("allow" if decision.outcome == "allow" else "deny", question.options)
         settle = self._judge.settle
@@ -263,7 +263,7 @@ class PermissionService:
         return self._tell(act, settlement)
 
     def _tell(self, act: Act, settlement: Settlement) -> Settlement:
-        """What the agent hears."""
+        """The answer for the agent."""
         if settlement.decision.outcome != "allow":
             self.denials.append((act, settlement.decision))
         return settlement
@@ -273,7 +273,7 @@ class PermissionService:
 
 
 class AgentMemory(Protocol):
-    """What is known about the agent so far; `LocalClient` implements it."""
+    """The known facts about the agent so far; `LocalClient` implements it."""
 
     @property
     def place(self) -> Place: ...
@@ -342,7 +342,7 @@ class LocalDesk:
 
 
 class ReportedAuditLog(AuditLog):
-    """Also tells the loop in which it was made of every line, and when lines cannot be written any more."""
+    """Also reports every line, and failures to write, to the event loop that made it."""
 
     def __init__(self, *, on_entry: Callable[[AuditEntry], None], on_failure: Callable[[str], None]) -> None:
         super().__init__(policy_paths().audit)

@@ -39,7 +39,7 @@ _GUARDED: Final = frozenset(
         *(name for name in (*names.PROJECT, *names.HOME) if name != "bin"),
     )
 )
-"""Names of files, and of folders with all that is in them, wherever they are. What the wall does not let
+"""Names of files, and of folders with all that is in them, wherever they are. What the sandbox does not let
 commands write is among them, but for the `bin` at home: in a project that may be anything.
 """
 
@@ -54,7 +54,7 @@ def is_guarded(path: str, *, roots: Sequence[str], knows_head: bool = True) -> b
         return True
     if any(name.endswith(".git") for name in parts) or (knows_head and parts[-1:] == ("head",)):
         return True
-    # A name that may be anything is no reason: else nothing with a variable in it could be approved.
+    # A name that may be anything is not a reason: else nothing with a variable in it could be approved.
     vague_names = [name for name in parts if not is_known(name) and name.strip(ANY + RUN)]
     return any(may_be(name, guarded[0]) for name in vague_names for guarded in _GUARDED if len(guarded) == 1)
 
@@ -97,7 +97,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     """Files and folders that hold policies: whoever may write them may do everything."""
 
     def decide(self, act: Act) -> PolicyDecision:
-        """What this policy says; the strictest of what it says about each command in it."""
+        """The decision of this policy; the strictest of what it says about each command in it."""
         return strictest(*(self._decide_part(part) for part in parts_of(act)))
 
     def explain(self, act: Act) -> Sequence[tuple[str, Sequence[PolicyStep], PolicyDecision]]:
@@ -107,8 +107,8 @@ class Policy(Struct, frozen=True, kw_only=True):
         ]
 
     def about_servers(self) -> Policy:
-        """The rules that name MCP servers, and no others: what none of them names is allowed, because whoever
-        names a server acts in person.
+        """The policy with only the rules that name MCP servers; servers without a rule are allowed, because a
+        person named them.
         """
         layers = [
             replace(layer, default=None, rules=tuple(rule for rule in layer.rules if "mcp" in rule.method))
@@ -147,7 +147,7 @@ class Policy(Struct, frozen=True, kw_only=True):
                 return PolicyDecision(outcome=layer.default, rule=f"{layer.name} (default)", why=why)
         if part.act.method == "fs/read" and self.approve != "none" and part.act.is_inside:
             return PolicyDecision(outcome="allow", rule=BUILT_IN, why="files of the session may be read")
-        return PolicyDecision(outcome="ask", rule=f"{BUILT_IN} (default)", why=why)
+        return PolicyDecision(outcome="ask", rule=f"{BUILT_IN} default", why=why)
 
     def _trusted_layers(self) -> Sequence[PolicyLayer]:
         return [layer for layer in self.layers if not layer.only_stricter]
@@ -157,7 +157,7 @@ class Policy(Struct, frozen=True, kw_only=True):
         act = part.act
         if act.method == "mcp" or act.kinds <= READS or part.only_reads:
             return None
-        # A word that may be anything is no reason: else nothing with a variable in it could be approved.
+        # A word that may be anything is not a reason: else nothing with a variable in it could be approved.
         if touches(self.protected_paths, part, is_sure=True) is not Certainty.NO:
             why = "this would change files that decide what agents may do"
         elif any(is_guarded(path, roots=act.roots, knows_head=not part.is_git) for path in part.paths):

@@ -137,7 +137,7 @@ NOT_KEPT: Final = "Always: this answer cannot be remembered; you will be asked a
 
 
 def cover_text(act: Act) -> str:
-    """What a remembered yes to this act would cover, as a sentence for whoever is about to say it."""
+    """A sentence about the extent of a remembered yes, for the person who is about to give it."""
     fields = _conditions(act, "allow")
     if fields is None:
         return NOT_KEPT
@@ -212,7 +212,7 @@ def allow_line(act: Act) -> str:
 
 
 def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Sequence[str]] | None:
-    """What a rule must name to mean this and nothing else. It belongs to one agent and one project."""
+    """The conditions that a rule needs to mean exactly this. It belongs to one agent and one project."""
     if not act.agent or not act.roots or act.doubts or act.method == "mcp":
         return None  # whoever wrote a rule that asks about an MCP server wants to be asked
     fields: dict[str, Sequence[str]] = {
@@ -238,7 +238,7 @@ def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Seque
 
 
 def _command_conditions(script: CommandScript) -> dict[str, Sequence[str]]:
-    """One plain command is kept as such; what is more than that, only as the very line that it is."""
+    """Keep one plain command as such; what is more than that, only as the very line that it is."""
     try:
         is_plain = len(script.commands) == 1 and tuple(shlex.split(script.text)) == script.commands[0]
     except ValueError:

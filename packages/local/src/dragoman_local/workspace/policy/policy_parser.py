@@ -1,7 +1,7 @@
 """Parses the text of a policy; every mistake is reported with its line.
 
-Pure. TOML says where a text is no TOML, but not where a value stands; lines are found in the text's skeleton,
-which is the text without what its strings and comments hold.
+Pure. TOML says where a text is not TOML, but not where a value stands; lines are found in the text's
+skeleton, which is the text without what its strings and comments hold.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _PolicyParser:
         first = self._headers[0] if self._headers else len(self._lines) + 1
         for key in data:
             if key not in FILE_KEYS:
-                raise self._error(1, key, first, f"unknown key {key!r}; {_known_names(FILE_KEYS)}")
+                raise self._error(1, key, first, f"unknown key {key!r}. {_known_names(FILE_KEYS)}")
         if data.get("version", VERSION) != VERSION:
             raise self._error(1, "version", first, f"only version {VERSION} is known")
         rules = data.get("rule", [])
@@ -74,7 +74,7 @@ class _PolicyParser:
             raise self._error(1, "rule", len(self._lines) + 1, "rules are written as [[rule]]")
         default = data.get("default")
         if default is not None and not _is_outcome(default):
-            raise self._error(1, "default", first, _one_of("default", STRICTNESS))
+            raise self._error(1, "default", first, _one_of("default", STRICTNESS, default))
         trust = self._texts(data, "trust", 1, first)
         return Rulebook(tuple(self._rule(n, rule) for n, rule in enumerate(rules)), default, trust)
 
@@ -84,10 +84,10 @@ class _PolicyParser:
         end = self._headers[number + 1] if number + 1 < len(self._headers) else len(self._lines) + 1
         for key in data:
             if key not in RULE_KEYS:
-                raise self._error(line, key, end, f"unknown key {key!r}; {_known_names(RULE_KEYS)}")
+                raise self._error(line, key, end, f"unknown key {key!r}. {_known_names(RULE_KEYS)}")
         decision = data.get("decision")
         if not _is_outcome(decision):
-            raise self._error(line, "decision", end, _one_of("decision", STRICTNESS))
+            raise self._error(line, "decision", end, _one_of("decision", STRICTNESS, decision))
         for key in ("name", "note"):
             if not isinstance(data.get(key, ""), str):
                 raise self._error(line, key, end, f"{key} must be text")
@@ -111,7 +111,7 @@ class _PolicyParser:
         if not isinstance(values, list) or not all(isinstance(item, str) and item for item in values):
             raise self._error(line, key, end, f"{key} must be text, or a list of texts")
         if key in data and not values:
-            raise self._error(line, key, end, f"{key} is an empty list, which would hold for nothing")
+            raise self._error(line, key, end, f"{key} is an empty list, which matches nothing")
         for text in values:
             if (why := _objection(key, text)) is not None:
                 raise self._error(line, key, end, why)
@@ -132,11 +132,11 @@ _PLACES: Final = ("project", "folder")
 
 
 def _objection(key: str, text: str) -> str | None:
-    """Why a text is no condition of this name."""
+    """Why a text is not a condition of this name."""
     if key in _KNOWN and text not in _KNOWN[key]:
-        return f"{text!r} is no {key}; {_known_names(_KNOWN[key])}"
+        return f"unknown {key} {text!r}. {_known_names(_KNOWN[key])}"
     if key in (*_PLACES, "path") and ".." in text.split("/"):
-        return f"{text!r} holds '..', which says nothing about a place"
+        return f"{text!r} holds '..'; write the path without it"
     if key in _PLACES and not text.startswith(("/", "~/")):
         return f"{key} must begin with / or ~/, and {text!r} does not"
     try:
@@ -150,9 +150,9 @@ def _is_outcome(value: object) -> TypeGuard[Outcome]:
     return isinstance(value, str) and value in STRICTNESS
 
 
-def _one_of(key: str, values: Iterable[str]) -> str:
-    return f"{key} must be one of {', '.join(values)}"
+def _one_of(key: str, values: Iterable[str], value: object) -> str:
+    return f"{key} must be one of {', '.join(values)}; it is {value!r}"
 
 
 def _known_names(names: Iterable[str] | Sequence[str]) -> str:
-    return f"known are {', '.join(sorted(names))}"
+    return f"Choose from {', '.join(sorted(names))}"

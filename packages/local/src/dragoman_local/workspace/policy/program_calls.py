@@ -1,4 +1,4 @@
-"""Reads a command's words as its program would, and tells whether all of them are understood.
+"""Reads a command's words as its program would, and reports whether it understands all of them.
 
 Pure. `read_call` takes a command apart with the table of programs: bundled letters, values that are attached
 or follow, and `--`. A program, a subcommand, an option or a spelling that the table does not hold is not
@@ -62,7 +62,7 @@ class ProgramCall(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether the table holds its program, if not these words."""
+        """Whether the table has its program, if not these words."""
         return self.entry is not None or has_subcommands(self.program)
 
     @property
@@ -70,7 +70,7 @@ class ProgramCall(NamedTuple):
         return self.doubt is None and self.entry is not None and "reads" in self.entry.marks
 
     def code_places(self) -> Iterator[str]:
-        """What it may run code from, as far as its words name places."""
+        """Places of code that it may run, as far as its words name them."""
         if self.carried is not None:
             yield from self.carried.code_places()
         elif self.entry is not None and not self.entry.marks.isdisjoint(("project", "script")):
@@ -151,7 +151,7 @@ class _CallReader:
         if word == "--":
             self._take_rest()
             if self._has("project"):
-                self._object(f"{self._name} hands on what stands behind --")
+                self._object(f"{self._name} passes on everything after --")
         elif word in options:
             self._take(word, options[word], None)
         elif word.startswith("--") or self._has("onedash"):
@@ -194,7 +194,7 @@ class _CallReader:
         return f"{self._name} {self._subcommand}".rstrip()
 
     def _check(self) -> str | None:
-        """What the operands leave open, when all options are known."""
+        """Doubts about the operands, when all options are known."""
         if self._entry is None:
             return f"{self._title} is not in the table of programs"
         if self._carried is not None:
@@ -207,9 +207,9 @@ class _CallReader:
         doubts = (
             (
                 starts and len(operands) != 1 and not tells_version,
-                f"nobody knows what {self._title} would run, or with which options",
+                f"Dragoman can't tell what {self._title} would run, or with which options",
             ),
-            (starts and operands[:1] == ["-"], f"{self._title} would run what it is fed"),
+            (starts and operands[:1] == ["-"], f"{self._title} would run its input"),
             (
                 self._has("project") and any(each.startswith("@") for each in operands),
                 f"{self._title} takes words from a file",

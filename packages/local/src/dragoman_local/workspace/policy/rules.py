@@ -165,7 +165,7 @@ def _other_kind(rule: PolicyRule, act: Act) -> str | None:
         return "the rule is for other kinds of tools"
     is_claim = bool(rule.kind) and "other" not in rule.kind and act.method == "permission"
     if is_claim and act.script is None and not act.is_clear:
-        return "what the agent says of it does not show that it is of this kind"
+        return "the agent's description does not show that it is of this kind"
     return None
 
 
@@ -203,8 +203,8 @@ def _restricts(rule: PolicyRule, part: ActPart) -> Relevance:
 
 
 def _elsewhere(rule: PolicyRule, act: Act, *, fold: bool) -> str | None:
-    """Why a rule for somebody or something else does not hold here. Folders are compared as they are written,
-    names whatever their case if `fold`.
+    """The reason why a rule for another agent or place does not apply here. Folders are compared as they are
+    written, names whatever their case if `fold`.
     """
     if not (rule.agent or rule.method or rule.tool or rule.command_line or rule.project or rule.folder):
         return None
@@ -226,7 +226,7 @@ def _elsewhere(rule: PolicyRule, act: Act, *, fold: bool) -> str | None:
 
 
 def _agent_names(agent: str, *, fold: bool) -> Sequence[str]:
-    """What a rule may call an agent. To restrict a command line, each of its words and programs will do."""
+    """Names of an agent in a rule. To restrict a command line, each of its words and programs will do."""
     words = agent.replace("'", "").split() if fold else []
     return [agent, *words, *map(name_of, words)]
 
@@ -293,7 +293,7 @@ def _without_unknown_names(path: str) -> str:
 
 
 class _Places:
-    """What the words of an act's commands would be as paths: at most so many that nobody waits for them."""
+    """The words of an act's commands as paths: a limited number, so that the check is fast."""
 
     def __init__(self, home: str) -> None:
         self._home = home

@@ -105,7 +105,7 @@ def unknown_command(title: str) -> CommandScript:
 
 
 def _certain(reading: LineReader, *, depth: int) -> Iterable[Words]:
-    """What a line is made of, if that is certain."""
+    """The parts of a line, if they are certain."""
     if depth > DEEPEST:
         raise UnreadableCommand("the command starts a shell in a shell in a shell")
     if reading.objection is not None:
@@ -136,7 +136,7 @@ def _simple(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
 
 
 def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
-    """What is really run by one command."""
+    """The command that really runs."""
     # A line that begins with a flag would be a flag of the shell that it is given to.
     if not words or not words[0] or words[0].startswith(("-", "+", "%")):
         raise UnreadableCommand("the command names no program")
@@ -181,7 +181,7 @@ def _shell(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
 
 
 def guess_words(line: str) -> tuple[Words, ...]:
-    """What the line's words may be: with quotes taken for joints, and with quotes taken for breaks."""
+    """The possible words of the line: with quotes as joints, and with quotes as breaks."""
     line = line[:MOST_CHARACTERS]
     joined_words = tuple(filter(None, _SEPARATORS.split(_GLUE.sub("", line), MOST_WORDS)))[:MOST_WORDS]
     broken_words = tuple(filter(None, _BREAKS.split(line, MOST_WORDS)))[:MOST_WORDS]

@@ -53,7 +53,7 @@ MOST_BYTES: Final = 1_048_576
 
 
 def clock_time() -> str:
-    """The time of day, for a question: whoever comes back to the terminal sees how long it has stood."""
+    """The time of day, so that a question shows since when it is open."""
     return time.strftime("%H:%M")
 
 
@@ -66,7 +66,7 @@ class TerminalLines:
         self._has_ended = False
 
     async def read(self, *, secret: bool = False) -> str | None:
-        """The next line without its end, or None if there is none any more."""
+        """The next line without its end, or None at the end of input."""
         with self._silent() if secret else nullcontext():
             while (
                 b"\n" not in self._partial_line
@@ -150,7 +150,7 @@ class _TerminalTalk:
             try:
                 yield
             except asyncio.CancelledError:
-                self._write("\n(This is no longer asked.)\n")
+                self._write("\n(This question is closed.)\n")
                 raise
 
 
@@ -163,8 +163,8 @@ class TerminalAsker(_TerminalTalk):
             asked_at, keys = clock_time(), _keys_of(question.options)
             named = "".join(f"{key} ({_KINDS[option.kind]}), " for key, option in keys.items())
             choice = f"Choose {named}1-{len(question.options)}, or q to choose nothing: "
+            self._write(f"Asked at {asked_at}. {choice}")
             while True:
-                self._write(f"Asked at {asked_at}. {choice}")
                 answer = await self._lines.read()
                 if answer is None:
                     self._write("\n")
@@ -176,11 +176,11 @@ class TerminalAsker(_TerminalTalk):
                     return keys[reply].option_id
                 if reply.isdecimal() and len(reply) < 7 and 1 <= int(reply) <= len(question.options):
                     return question.options[int(reply) - 1].option_id
-                self._write("Choose one of the letters or numbers. ")
+                self._write("Choose one of these letters or numbers: ")
 
 
 def _keys_of(options: Sequence[v1.PermissionOption]) -> dict[str, v1.PermissionOption]:
-    """The letters that stand for one option each: yes once, always, no."""
+    """The letters for one option each: yes once, always, no."""
     named = {key: [option for option in options if option.kind == kind] for key, kind in _KEYS.items()}
     return {key: found[0] for key, found in named.items() if len(found) == 1}
 
@@ -196,7 +196,7 @@ _HELP: Final = "(!d declines, !q cancels the question)"
 
 
 class _FormStopped(Exception):
-    """The person does not go on."""
+    """The person stopped the form."""
 
     def __init__(self, response: v1.CreateElicitationResponse) -> None:
         self.response = response
@@ -255,7 +255,7 @@ class TerminalForms(_TerminalTalk):
         secret = looks_secret(name, field)
         self._write(_describe(name, field, is_required=is_required, secret=secret))
         if isinstance(field, Unknown):
-            self._write("  (This client does not know fields of this type; it stays empty.)\n")
+            self._write("  (Unknown type of field: it stays empty.)\n")
             if is_required:
                 raise _FormStopped(v1.ElicitationCancelAction())
             return None
@@ -317,12 +317,14 @@ def _describe(name: str, field: Field, *, is_required: bool, secret: bool) -> st
     if (default := default_of(field)) is not None:
         lines.append(f"  (an empty line takes {sanitize_line(_value_text(default), exact=True)})")
     if secret:
-        lines.append("  Take care: this seems to ask for a secret, which a form must not. It is not echoed.")
+        lines.append(
+            "  Take care: this field seems to ask for a secret. A form must not do that. It is not echoed."
+        )
     return "\n".join(lines) + "\n"
 
 
 def _about(url: str) -> str:
-    """What to look at before an address is opened."""
+    """Points to check before an address is opened."""
     host = host_of(url)
     notes = [] if host is None else [f"  host: {sanitize_line(host, exact=True)}\n"]
     return "".join([*notes, *(f"  Take care: {sanitize_line(caution)}.\n" for caution in cautions(url))])

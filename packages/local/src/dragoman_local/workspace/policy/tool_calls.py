@@ -28,7 +28,7 @@ MOST_BYTES: Final = 1024 * 1024
 MOST_IDS: Final = 16_384
 """Calls of which no more is known than that they were announced; beyond that, any may be one."""
 
-FORGOTTEN: Final = "(what the agent announced of this call is not known any more)"
+FORGOTTEN: Final = "(the agent's announcement of this call is no longer known)"
 
 _MEMBERS: Final = ("kind", "title", "name", "content", "locations", "rawInput")
 _EMPTY: Final = frozenset({b"null", b"[]", b"{}", b'""'})
@@ -49,7 +49,7 @@ class ToolCalls:
         self._forgotten: set[int] = set()
 
     def __bool__(self) -> bool:
-        """Whether anything was said."""
+        """Whether it has any content."""
         return bool(self._calls or self._forgotten)
 
     def on_update(self, notification: v1.SessionNotification) -> None:
@@ -89,7 +89,7 @@ class ToolCalls:
         return name
 
     def find_call(self, session_id: str, call: v1.ToolCallUpdate) -> v1.ToolCallUpdate | None:
-        """What was said before about the call of a request."""
+        """Earlier messages about the call of a request."""
         fields = self._calls.get((session_id, call.tool_call_id))
         unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
         if fields is None and not _tells_what(call):
@@ -111,10 +111,10 @@ def _tells_what(call: v1.ToolCallUpdate) -> bool:
 
 
 def _merge_input(before: bytes, after: bytes) -> bytes:
-    """The input of a call as it stands; members of it that are not said again stay."""
+    """The present input of a call; members of it that are not said again stay."""
     if after.startswith(before[:-1]):
         return after
     try:
         return msgspec.json.encode(merge_inputs(_inputs.decode(before), _inputs.decode(after)))
-    except _UNREADABLE:  # one of them is no object, and the later one stands for itself
+    except _UNREADABLE:  # one of them is not an object, and the later one stands for itself
         return after

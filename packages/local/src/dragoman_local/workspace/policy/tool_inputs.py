@@ -66,7 +66,7 @@ def changes_in(call: v1.ToolCallUpdate) -> tuple[FileChange, ...]:
 
 
 def texts_of(changes: Sequence[FileChange], remarks: Iterable[str] = ()) -> tuple[v1.Diff, ...]:
-    """Every text, with what was there before if that is told; a remark belongs to no file."""
+    """Every text, with its earlier version if known; a remark belongs to no file."""
     whole = [change for change in changes if change.source in ("diff", "write")]
     shown = [
         v1.Diff(path=change.path, new_text=change.new, old_text=UNSET if change.old is None else change.old)
@@ -77,8 +77,8 @@ def texts_of(changes: Sequence[FileChange], remarks: Iterable[str] = ()) -> tupl
 
 
 def result_of(changes: Sequence[FileChange], before: str | None) -> str | None:
-    """The text that a file holds after changes of it; None if they do not agree on one. `before` is the file
-    as it is, None if there is none or nobody knows it.
+    """The text of a file after its changes; None if they do not agree on one. `before` is the file as it is,
+    None if there is none or nobody knows it.
     """
     results = set()
     for source in dict.fromkeys(change.source for change in changes):
@@ -167,7 +167,7 @@ def _text(fields: Mapping[Any, Any], keys: Sequence[str]) -> str | None:
 
 
 def remarks_in(call: v1.ToolCallUpdate) -> list[str]:
-    """What an agent says beside a call, as plain text."""
+    """The agent's remarks beside a call, as plain text."""
     return [
         item.content.text
         for item in (call.content if isinstance(call.content, list) else ())
@@ -234,8 +234,8 @@ def bounded(texts: Iterable[str | None]) -> tuple[list[str], bool]:
 
 
 def unknown_texts(raw: object) -> Iterator[str | None]:
-    """Every text of an input under a name that does not tell what it is, names of files included; None for
-    what is too deep.
+    """Every text of an input under a name of unknown meaning, names of files included; None for what is too
+    deep.
     """
     return (text for text, is_prose in _texts_in(raw) if not is_prose)
 
@@ -246,7 +246,7 @@ def prose_in(raw: object) -> Iterator[str]:
 
 
 def _texts_in(raw: object) -> Iterator[tuple[str | None, bool]]:
-    """Each text that nothing else reads, and whether it stands under a name of prose."""
+    """Each text that no other reader takes, and whether its name means prose."""
     # Arguments and variables say something where there is a command for them; else they may be anything.
     runs = isinstance(raw, Mapping) and any(key in raw for key in COMMAND_KEYS)
     known = {*PLACE_KEYS, *PATH_LISTS, *COMMAND_KEYS, *(("args", *VARIABLE_KEYS) if runs else ())}
@@ -272,8 +272,8 @@ def _texts_in(raw: object) -> Iterator[tuple[str | None, bool]]:
 
 
 def merge_inputs(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """A tool's input as it stands: later members over earlier ones. An earlier text that a later one does not
-    continue is kept under a name of its own, so that an agent takes nothing back by saying it otherwise.
+    """The present input of a tool: later members replace earlier ones. An earlier text that a later one does
+    not continue is kept under a name of its own, so that an agent takes nothing back by saying it otherwise.
     """
     merged = {**before, **after}
     for name in before.keys() & after.keys():
@@ -376,7 +376,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _readings(piece: str, home: str) -> Iterator[str]:
-    """What a program may take a piece of text for."""
+    """Possible meanings of a piece of text for a program."""
     piece = without_marks(piece).strip(" \t\"'`").lstrip("@").rstrip(".,:;!?")
     address = _ADDRESS.match(piece)
     for spelling in dict.fromkeys((piece, piece.strip("[]"), address[1] if address else piece)):

@@ -43,7 +43,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     @property
     def is_held_by_wall(self) -> bool:
         """Whether it is asked for want of a rule, and could change nothing but the session's folders behind
-        the wall. The network is not kept away, nor what may be read.
+        the sandbox. The network is not kept away, nor what may be read.
         """
         act, decision = self.act, self.decision
         if decision.outcome != "ask" or decision.is_rule or decision.needs_person or act.fetches:
@@ -66,7 +66,7 @@ class TrialCounts(Struct, kw_only=True):
     stricter: int = 0
     milder: int = 0
     held_by_wall: int = 0
-    """Questions that the wall would make needless."""
+    """Questions that the sandbox would make needless."""
 
     @property
     def judged(self) -> int:
@@ -90,7 +90,7 @@ class PolicyTrial:
     """Judges acts, one stream after the other. Making one reads nothing."""
 
     def __init__(self, find_policy: Callable[[tuple[str, ...]], Policy]) -> None:
-        """`find_policy` gives what holds in the folders of a session; it is asked once for each."""
+        """`find_policy` gives the policy for the folders of a session; it is asked once for each."""
         self._find_policy = find_policy
         self._policies: dict[tuple[str, ...], Policy] = {}
         self._decisions: dict[Act, PolicyDecision] = {}
@@ -147,9 +147,7 @@ class PolicyTrial:
 
 
 def without_names(act: Act) -> Act:
-    """An act with what rules look at: none asks what a file would hold, whose session it is, or how a command
-    is called.
-    """
+    """An act reduced to the parts that rules check, without file contents, session and names."""
     return replace(act, session_id="", changes=(), title=act.title if act.script is None else "")
 
 

@@ -185,7 +185,7 @@ class ActFold:
             self._on_agents_answer(bytes(envelope.id), envelope.result)
 
     def finish(self) -> Iterator[RecordedAct]:
-        """What is still open got no answer."""
+        """Mark requests that are still open as unanswered."""
         for key in list(self._pending):
             yield from self._settle(key, "none")
         yield from self._end_turn()
@@ -275,7 +275,7 @@ class ActFold:
             yield from self._settle(key, answer, note.by if pending.is_question else "")
 
     def _on_own_answer(self, sequence: int, answer: Answer, by: str) -> None:
-        """A person answered the hub's question about something lent."""
+        """Note a person's answer to the hub's question about a file or terminal."""
         waiting = self._pending.get(self._by_sequence.get(sequence, b""))
         if waiting is not None:
             waiting.recorded = replace(waiting.recorded, answer=answer, by=by)
@@ -425,7 +425,7 @@ class ActFold:
         self._lent.clear()
 
     def _is_lent(self, act: Act, call: v1.ToolCallUpdate) -> bool:
-        """Whether the agent did it with what is lent, and so it was decided there."""
+        """Whether the agent used a file or terminal of the client, where it was decided."""
         content = call.content if isinstance(call.content, list) else ()
         if any(isinstance(item, v1.Terminal) for item in content):
             return any(lent.script is not None for lent in self._lent)
@@ -450,7 +450,7 @@ def _has_effect(act: Act) -> bool:
 
 
 def _essence(call: v1.ToolCallUpdate, *, keeps_texts: bool) -> v1.ToolCallUpdate:
-    """What makes an act of a call: neither its id, nor what it printed, nor the texts of its changes."""
+    """The parts of a call that make its act: not its id, output and texts of changes."""
     content = [
         replace(item, new_text="", old_text=UNSET) if isinstance(item, v1.Diff) else item
         for item in _list(call.content)

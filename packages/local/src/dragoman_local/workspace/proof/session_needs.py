@@ -23,7 +23,7 @@ _HOST: Final = re.compile(
 
 
 class SessionNeeds(Struct, frozen=True, kw_only=True):
-    """What the acts of a session needed, without the refused ones."""
+    """The needs of a session's acts, without the refused ones."""
 
     profile: Literal["read-only", "workspace"]
     writes: tuple[str, ...] = ()

@@ -144,7 +144,7 @@ def suggest(
 
 
 def _is_spared(verdict: Verdict) -> bool:
-    """Whether a person was asked for want of a rule, and said yes."""
+    """Whether a person was asked because no rule matched, and said yes."""
     recorded, decision = verdict.recorded, verdict.decision
     is_question = decision.outcome == "ask" and recorded.source != "announced"
     is_open = not (decision.is_rule or decision.needs_person)

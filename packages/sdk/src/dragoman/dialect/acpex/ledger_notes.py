@@ -30,7 +30,7 @@ PERMISSION = LedgerNote("lost", "a permission request", "decided by the policy: 
 REQUEST = LedgerNote("lost", "a request that the dialect does not have", "refused as an unknown method")
 NOTIFICATION = LedgerNote("lost", "a notification that the dialect does not have", "dropped")
 MESSAGE_ID = LedgerNote("lost", "a message's id", "left out")
-THOUGHT_BLOCK = LedgerNote("lost", "a thought that is no text", "left out")
+THOUGHT_BLOCK = LedgerNote("lost", "a thought that is not text", "left out")
 TOOL_STATUS = LedgerNote(
     "lost", "the status of a tool call", "left out, but for its end, which is its output"
 )
@@ -44,7 +44,9 @@ PLAN_DETAILS = LedgerNote("lost", "priority and status of plan entries", "left o
 # What arrived in a form of our making.
 NO_JSONRPC = LedgerNote("repaired", "a frame without jsonrpc", "completed")
 SNAKE_CASE = LedgerNote("repaired", "snake_case names", "given in camelCase")
-PROTOCOL_VERSION = LedgerNote("repaired", "a protocol version that is no integer", "given as a whole number")
+PROTOCOL_VERSION = LedgerNote(
+    "repaired", "a protocol version that is not an integer", "given as a whole number"
+)
 SESSION_FIELDS = LedgerNote("repaired", "a session without cwd or mcpServers", "completed from the settings")
 SESSION_NAMED = LedgerNote("repaired", "a request without its session", "given the only session there is")
 AGENT_CAPABILITIES = LedgerNote("repaired", "agent capabilities without a name in the dialect", "not offered")

@@ -274,7 +274,7 @@ class CrowAgent(Edge):
 
     def peer_ended(self) -> list[Out]:
         """Answer the client's open requests: the agent no longer will."""
-        reason = "Internal error: the agent is gone"
+        reason = "Internal error: the agent has ended"
         waiting = [request_id for request_id, (method, _) in self._pending_requests.items() if method != OWN]
         for request_id in waiting:
             self._pending_requests.settle(request_id)

@@ -1,7 +1,7 @@
 """Updates, both ways: `read_update` from crow to v1, `write_update` from v1 to crow.
 
 Neither gives anything that the other side has other words for: None means that it cannot be said. Questions
-for permission are no updates in v1; `permission` has them.
+for permission are not updates in v1; `permission` has them.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class HavenQuestions:
 
 
 def _is_answer(message: Message, choices: frozenset[str]) -> bool:
-    if message.error is not UNSET:  # a refusal to answer; beside a result it is no word to rely on
+    if message.error is not UNSET:  # a refusal to answer; beside a result it is not a word to rely on
         return message.result is UNSET
     return is_choice(as_object(message.result), choices)
 

@@ -17,7 +17,7 @@ NoteText: TypeAlias = tuple[str, str]
 """What it is about, and what is done: the words of a ledger entry."""
 
 # Lost.
-NO_BLOCK: NoteText = ("a part of a message that is no block", "left out")
+NO_BLOCK: NoteText = ("a part of a message that is not a block", "left out")
 
 # Repaired.
 TOOLS: NoteText = ("capabilities.tools", "kept in _meta: v1 has no list of an agent's tools")

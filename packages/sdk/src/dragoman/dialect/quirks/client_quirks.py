@@ -68,13 +68,13 @@ class RawText(Quirk):
 
     v1 leaves both open: most agents send what their tool took and gave, which is often a text.
 
-    What is no object is put into one.
+    What is not an object is put into one.
     """
 
     title = "raw-text"
     position = "client"
     who = re.compile(r"(?i)toad")
-    what = "a raw value of a tool call that is no object"
+    what = "a raw value of a tool call that is not an object"
     action = "put into one, under input or output"
     fix = "take any JSON value as rawInput and rawOutput"
     SIGNS_FROM_INSIDE: ClassVar[Signs] = {

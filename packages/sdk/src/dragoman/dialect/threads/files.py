@@ -161,7 +161,7 @@ def told_in_threads(name: str, result: Json, note: Note, *, whole: str | None = 
 
 # Versions of files: 64-bit unsigned integers in this dialect, tokens of characters in our workspace.
 #
-# A number that came over this wire is its own token, so it comes back as it was. A token that is no number
+# A number that came over this wire is its own token, so it comes back as it was. A token that is not a number
 # becomes one by a hash: the same for the same, and cut to 63 bits for readers whose integers have a sign. A
 # text without a token has the one that our workspace would give to a file that holds it.
 

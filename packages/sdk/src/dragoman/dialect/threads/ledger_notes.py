@@ -22,8 +22,8 @@ class Lost:
         "lost", "reads whose path or text the agent did not tell", "no entry was made"
     )
     OTHER_UPDATES: Final = LedgerNote("lost", "other updates", "left out")
-    OTHER_CONTENT: Final = LedgerNote("lost", "content that is no text", "left out")
-    CHUNKS: Final = LedgerNote("lost", "chunks that are no text", "left out: the dialect defines no others")
+    OTHER_CONTENT: Final = LedgerNote("lost", "content that is not text", "left out")
+    CHUNKS: Final = LedgerNote("lost", "chunks that are not text", "left out: the dialect defines no others")
     ENTRIES: Final = LedgerNote("lost", "entries of an unknown kind", "left out")
     OLD_ENTRIES: Final = LedgerNote(
         "lost", "the oldest entries of a long thread", "forgotten: what is kept has a bound"
@@ -37,7 +37,7 @@ class Lost:
         "lost", "the entries of a thread from before this conversation", "the agent begins without them"
     )
     ECHOES: Final = LedgerNote(
-        "lost", "a user's message told back during its turn", "left out: streamed chunks have no role"
+        "lost", "a user's message sent back during its turn", "left out: streamed chunks have no role"
     )
     STOP_REASON: Final = LedgerNote(
         "lost", "a stop reason other than end_turn", "the turn ended; why is not said"
@@ -54,12 +54,12 @@ class Lost:
     ASSISTANT: Final = LedgerNote(
         "lost", "an assistant's message from the client", "refused: v1 has no words for it"
     )
-    CANCEL: Final = LedgerNote("lost", "a cancel", "the turn ended here; the agent was not told")
+    CANCEL: Final = LedgerNote("lost", "a cancel", "the turn ended here; the agent does not know it")
     LATE_CHUNKS: Final = LedgerNote("lost", "what the agent said after a cancel", "left out")
     TAKEN_BACK: Final = LedgerNote("lost", "a request that was taken back", "it went on, and was answered")
     MCP_SERVERS: Final = LedgerNote("lost", "MCP servers of a session", "not handed on")
     MORE_MATCHES: Final = LedgerNote(
-        "lost", "that a search found only some files", "the files that were found are told"
+        "lost", "that a search found only some files", "the files that were found are sent"
     )
     MORE_THREADS: Final = LedgerNote("lost", "threads beyond the hundredth page", "not asked for")
     EXCERPT_VERSIONS: Final = LedgerNote(
@@ -67,7 +67,9 @@ class Lost:
     )
     NOTIFICATIONS: Final = LedgerNote("lost", "notifications", "left out: the dialect has none")
     STRAY_ANSWERS: Final = LedgerNote("lost", "answers to nothing", "left out")
-    REFUSED_CHUNKS: Final = LedgerNote("lost", "chunks that the peer refused", "nobody else can be told")
+    REFUSED_CHUNKS: Final = LedgerNote(
+        "lost", "chunks that the peer refused", "there is no other peer to send them to"
+    )
 
 
 class RepairNotes:
@@ -78,7 +80,7 @@ class RepairNotes:
     )
     AGENT: Final = LedgerNote("repaired", "an agent without an introduction", "introduced by the interpreter")
     FOLDER: Final = LedgerNote(
-        "repaired", "the folder of a session", "kept here: files are lent from it, the agent is not told"
+        "repaired", "the folder of a session", "kept here to provide files; the agent does not get it"
     )
     TIMES: Final = LedgerNote(
         "repaired", "threads without a time", "given the time at which they were first seen here"

@@ -142,7 +142,7 @@ class V2Terminal(ShownTerminal):
         try:
             more = binascii.a2b_base64(as_text(data), strict_mode=True)
         except ValueError:
-            report.note_loss("terminal output that is no base64", "left out")
+            report.note_loss("terminal output that is not base64", "left out")
             return
         if self.append(more):
             report.note_loss("terminal output beyond 256 KiB", "only the end of it is shown")

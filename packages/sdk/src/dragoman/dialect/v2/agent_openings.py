@@ -257,5 +257,5 @@ def _server(item: Object, report: LossReporter) -> Object:
         report.note_loss("an MCP server over SSE", "refused: v2 has no such transport")
         raise SetupRefused("version 2 of the protocol, which this agent speaks, has no MCP servers over SSE")
     if type(kind) is not str:
-        raise SetupRefused("an MCP server has a type that is no text")
+        raise SetupRefused("an MCP server has a type that is not text")
     return {"type": kind, **{name: value for name, value in item.items() if value is not None}}

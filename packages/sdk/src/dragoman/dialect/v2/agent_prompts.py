@@ -68,7 +68,7 @@ class V2AgentPrompts:
         """A `state_update`."""
         outs = update_messages(session, session.calls.rest())
         if update.get("background"):
-            self._tell.note_loss("work in the background", "not told: a session of v1 has none")
+            self._tell.note_loss("work in the background", "not sent: a session of v1 has none")
         turn = session.turns.running
         if update.get("state") != "idle":
             if turn is not None:

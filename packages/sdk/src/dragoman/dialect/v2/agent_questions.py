@@ -2,7 +2,7 @@
 unchanged.
 
 Consent is the client's alone: a question that v1 cannot ask is answered with cancelled, and an answer that is
-none of the options is no consent.
+none of the options is not consent.
 """
 
 from __future__ import annotations

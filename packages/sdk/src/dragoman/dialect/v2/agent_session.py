@@ -243,7 +243,7 @@ class Plans:
         if v1_plan["type"] == "items":
             self._steps[v1_plan["planId"]] = v1_plan["entries"]
             return [self._whole()]
-        self._tell.note_repair("a plan that is no list of steps", "said as a message of the agent")
+        self._tell.note_repair("a plan that is not a list of steps", "said as a message of the agent")
         text = {"type": "text", "text": plan_text(v1_plan)}
         return [{"sessionUpdate": "agent_message_chunk", "content": text}]
 
@@ -256,6 +256,6 @@ class Plans:
 
     def _whole(self) -> Object:
         if len(self._steps) > 1:
-            self._tell.note_repair("several plans", "told as one list")
+            self._tell.note_repair("several plans", "sent as one list")
         steps = [entry for entries_ in self._steps.values() for entry in entries_]
         return {"sessionUpdate": "plan", "entries": steps}

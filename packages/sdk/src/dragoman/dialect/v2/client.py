@@ -93,7 +93,7 @@ class V2Client(Edge):
     def _initialize(self, message: Message) -> list[Out]:
         version = as_object(message.params).get("protocolVersion")
         if type(version) is not int or not 0 <= version < 2**16:
-            return refuse(message, INVALID_PARAMS, "Invalid params: protocolVersion is no version")
+            return refuse(message, INVALID_PARAMS, "Invalid params: protocolVersion is not a version")
         if self._phase == "ready":
             return self._again(message, version)
         if version < VERSION:

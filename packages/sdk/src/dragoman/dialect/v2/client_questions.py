@@ -140,7 +140,8 @@ class V2ClientQuestions:
         return [*outs, self._put(question, question.method, {**v2_params, **scope})]
 
     def _scope(self, params: Object) -> Object | None:
-        """v2 wants one of two; a prompt that was acknowledged is no open request to the client any more."""
+        """v2 wants one of two; a prompt that was acknowledged is not an open request to the client any
+        more."""
         if type(params.get("sessionId")) is str:
             return {"sessionId": params["sessionId"]}
         request_id = params.get("requestId")

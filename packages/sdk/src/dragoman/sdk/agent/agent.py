@@ -66,7 +66,7 @@ class Agent:
         "session/load", "Tell the session's past as updates, then return."
     )
     resume_session: Hook[v1.ResumeSessionRequest, v1.ResumeSessionResponse | None] = Hook(
-        "session/resume", "Go on with a session without telling its past."
+        "session/resume", "Resume a session without replaying its history."
     )
     fork_session: Hook[v1.ForkSessionRequest, v1.ForkSessionResponse] = Hook(
         "session/fork", "Return the id of a session that begins where another one is."
@@ -75,7 +75,7 @@ class Agent:
         "session/list", "Return one page of the sessions that can be loaded."
     )
     close_session: Hook[v1.CloseSessionRequest, v1.CloseSessionResponse | None] = Hook(
-        "session/close", "Let go of what the session holds; it can still be loaded."
+        "session/close", "Free what the session uses; it can still be loaded."
     )
     delete_session: Hook[v1.DeleteSessionRequest, v1.DeleteSessionResponse | None] = Hook(
         "session/delete", "Remove the session."

@@ -75,7 +75,7 @@ class AgentSide:
         handler = self.agent.handlers.get(method)
         if handler is not None and method.startswith("_"):
             return self._extension(handler, incoming.params)
-        if handler is None or method not in AGENT_REQUESTS:  # a notification with an id is no request
+        if handler is None or method not in AGENT_REQUESTS:  # a notification with an id is not a request
             raise method_not_found(method)
         return self._answer_typed(method, handler, incoming.params)
 

@@ -154,7 +154,9 @@ class Session:
         Whoever listens takes the updates, so only one may listen at a time.
         """
         if self.listener is not None:
-            raise LocalMistake("somebody listens to this session already")
+            raise LocalMistake(
+                "this session already has a listener: read it from there, or open a second session"
+            )
         loop = asyncio.get_running_loop()
         self.listener = asyncio.Event()
         link_end = loop.create_task(self.link.wait_ended(), name=f"end of session {self.id}")

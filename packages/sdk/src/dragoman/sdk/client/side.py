@@ -315,7 +315,7 @@ class ClientSide:
             handler = self.client.handlers.get(method)
             if handler is not None and method.startswith("_"):
                 return self._extension(handler, read_plain(incoming.params))
-            if handler is None or method not in CLIENT_REQUESTS:  # a notification with an id is no request
+            if handler is None or method not in CLIENT_REQUESTS:  # a notification with an id is not a request
                 raise method_not_found(method)
             route = self._routes[method] = _Route.of(method, handler)
         request = route.read(incoming.params)
@@ -448,7 +448,7 @@ class ClientSide:
         orphans = self._orphans.get(notification.session_id, [])
         crowd = not orphans and len(self._orphans) >= ORPHAN_SESSIONS
         if crowd or len(orphans) >= ORPHAN_UPDATES or self._orphan_bytes + size > ORPHAN_BYTES:
-            self._deviation("session/update", "it is for a session that nobody knows")
+            self._deviation("session/update", "it is for an unknown session")
             return
         self._orphans[notification.session_id] = orphans
         orphans.append((notification, size))

@@ -62,7 +62,7 @@ class InterpretedConversation:
     def agent_ended(self) -> str | None:
         """How the agent's side has ended, None if it has not."""
         way = self._relay.to_client
-        return None if not way.over.is_set() else str(way.reason or "it hung up")
+        return None if not way.over.is_set() else str(way.reason or "it closed the connection")
 
     @property
     def agent_died(self) -> PeerDied | None:

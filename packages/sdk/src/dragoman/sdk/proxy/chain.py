@@ -140,7 +140,9 @@ class ProxyChain:
     def on_hop_end(self, hop: Hop, reason: BaseException | None) -> None:
         """A hop has ended. Requests that wait for its answer are refused."""
         if hop.index and not self.end_event.is_set():
-            log.warning("component %d of the chain has ended: %s", hop.index, reason or "it hung up")
+            log.warning(
+                "component %d of the chain has ended: %s", hop.index, reason or "it closed the connection"
+            )
         hop.is_over = True
         for call in hop.books.abandon():
             self._refuse(*call.context, COMPONENT_ENDED)

@@ -1,7 +1,7 @@
 """Reads, writes and removes the marks in `_meta.dragoman` that a hub and its clients send each other.
 
-Everything else in the params or the result stays as it is. Whatever is no object has no mark and gets none.
-Knows nothing of what the marks mean.
+Everything else in the params or the result stays as it is. Whatever is not an object has no mark and gets
+none. Knows nothing of what the marks mean.
 """
 
 from __future__ import annotations

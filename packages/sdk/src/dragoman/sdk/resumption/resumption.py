@@ -3,7 +3,7 @@
 An editor is on one side, a hub on the other. `say` takes the editor's messages and `hear` the hub's;
 `on_open` and `on_connection_lost` report the connection. What is to be sent is then in `to_hub` and
 `to_editor`. The editor sees one conversation: nothing twice, nothing missing, nothing out of order, and
-none of the marks by which that is done. A peer that is no hub gets everything as it is, and its end is the
+none of the marks by which that is done. A peer that is not a hub gets everything as it is, and its end is the
 end.
 
 Nothing here does IO, and nothing reads a clock.
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 Phase: TypeAlias = Literal["away", "fresh", "greeting", "resuming", "live", "plain", "over"]
 """No connection; one that nobody was introduced on; introduced again, coming back to the sessions, at work;
-and with a peer that is no hub, or when all is over.
+and with a peer that is not a hub, or when all is over.
 """
 
 NO_LIMIT = 1 << 62
@@ -156,8 +156,8 @@ class Resumption:
             self.held_bytes += len(frame)
 
     def _is_unfit(self, envelope: Envelope, size: int) -> bool:
-        """What would end each connection anew never gets there: what is no message, what is too large; nor a
-        request under an id that is in use, because nobody could tell the answers apart.
+        """What would end each connection anew never gets there: what is not a message, what is too large; nor
+        a request under an id that is in use, because nobody could tell the answers apart.
         """
         if isinstance(envelope, MalformedFrame):
             if envelope.code is not None:
@@ -294,7 +294,7 @@ class Resumption:
         if isinstance(response, Failure):
             self.fault = f"the hub does not take us back: {response.error.message}"
         elif not _is_hub(response.result):
-            self.fault = "what answers there is no hub any more"
+            self.fault = "the server there is no longer a hub"
         else:
             self.phase, self._owes = "resuming", True
             if self._deliveries.watches:

@@ -2,8 +2,8 @@
 
 It opens a connection, and another when that breaks, for as long as it is wanted; `Resumption` says what has
 to be said on each. Whoever reads from it sees a pause. While there is no connection, what is written waits
-and counts as `pending`, so that its writer waits too. It ends when it is closed, when the peer is no hub and
-ends, when the hub refuses us, or when it was gone for longer than `give_up`.
+and counts as `pending`, so that its writer waits too. It ends when it is closed, when the peer is not a hub
+and ends, when the hub refuses us, or when it was gone for longer than `give_up`.
 """
 
 from __future__ import annotations

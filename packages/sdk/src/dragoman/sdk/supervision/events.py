@@ -89,7 +89,7 @@ class EventReporter:
         self._tell(SupervisionEvent(kind="restarting", text=text, life=self.life, delay=delay, error=why))
 
     def on_resume(self, session_id: str, how: Literal["resume", "load"], *, replayed: int) -> None:
-        text = f"the session goes on in a new process ({how})"
+        text = f"the session continues in a new process ({how})"
         self._tell(
             SupervisionEvent(
                 kind="resumed", text=text, life=self.life, session_id=session_id, how=how, replayed=replayed
@@ -97,7 +97,7 @@ class EventReporter:
         )
 
     def on_context_lost(self, former_id: str, session_id: str, why: DragomanError) -> None:
-        text = f"the agent knows nothing any more of what was said before in this session: {why}"
+        text = f"the agent has lost the earlier conversation of this session: {why}"
         self._tell(
             SupervisionEvent(
                 kind="lost_context",

@@ -260,7 +260,7 @@ class SupervisedSession:
             for config_id, value in self._options.items():
                 await session.set_config_option(config_id, value)
         except CANNOT as error:
-            self.agent.report.note(f"what was set in the session could not be set again: {error}")
+            self.agent.report.note(f"the session's settings could not be restored: {error}")
 
 
 class SupervisedTurn:

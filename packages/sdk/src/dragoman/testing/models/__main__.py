@@ -19,8 +19,7 @@ from dragoman.testing.script.statements import ScriptError
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m dragoman.testing.models",
-        description="Serve a model that says what a script says, in the formats of OpenAI, "
-        "Anthropic and Gemini.",
+        description="Serve a scripted model in the formats of OpenAI, Anthropic and Gemini.",
     )
     parser.add_argument("script", help="the script; `dragoman help testing-models` describes the language")
     parser.add_argument("--port", type=int, default=0, help="where to listen on loopback; any free port")

@@ -1,7 +1,7 @@
 """`/v1beta/models/NAME:generateContent` and `:streamGenerateContent`: Google's format for Gemini.
 
 Every event of a stream is a small answer of its own: a candidate with the parts that are new. Function calls
-are never cut into pieces, and arguments that are no JSON are sent as text, because the format has no other
+are never cut into pieces, and arguments that are not JSON are sent as text, because the format has no other
 place for them. A stream is always sent as server-sent events, which is what clients ask for with `alt=sse`.
 """
 

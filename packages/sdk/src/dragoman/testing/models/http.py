@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 LINE_LIMIT = 1 << 16
-"""Bytes of a request's head; more is no client of a model."""
+"""Bytes of a request's head; more is not a client of a model."""
 
 BODY_LIMIT = 1 << 27
 """Bytes of a request's body. Pictures are large, but a test that sends this much has another problem."""
@@ -55,7 +55,7 @@ class ModelConnection:
         first, *lines = head.decode("latin-1").strip().split("\r\n")
         words = first.split(" ")
         if len(words) != 3:
-            raise BadRequest("the first line is no request")
+            raise BadRequest("the first line is not a request")
         pairs = (line.partition(":") for line in lines)
         headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
         self.lasting = words[2] == "HTTP/1.1" and headers.get("connection", "").lower() != "close"
@@ -136,5 +136,5 @@ class ModelConnection:
 def _phrase(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
-    except ValueError:  # 529 is no status of the standard
+    except ValueError:  # 529 is not a status of the standard
         return "Scripted"

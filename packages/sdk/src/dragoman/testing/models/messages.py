@@ -159,7 +159,7 @@ def _content(kind: str, part: str | ModelToolCall) -> JsonObject:
 
 
 def _object(arguments: str) -> Json:
-    """The whole format has no place for arguments that are no JSON: they are sent as text."""
+    """The whole format has no place for arguments that are not JSON: they are sent as text."""
     try:
         return msgspec.json.decode(arguments)
     except msgspec.DecodeError:

@@ -234,7 +234,7 @@ def _message(entry: Mapping[str, Json]) -> ModelMessage:
 
 
 def _item(entry: Mapping[str, Json]) -> ModelMessage:
-    """An item of the responses format that is no message."""
+    """An item of the responses format that is not a message."""
     if entry.get("type") == "function_call":
         use = ToolUse(str(entry.get("call_id")), str(entry.get("name")), _json(entry.get("arguments")))
         return ModelMessage("assistant", "", calls=(use,))

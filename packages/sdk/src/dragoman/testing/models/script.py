@@ -106,7 +106,9 @@ class ModelScript:
                 case "key":
                     script = replace(script, key=texts(statement, least=1, most=1)[0])
                 case verb:
-                    raise ScriptError(statement.line, f"{verb!r} is no verb; known are key, model, on, turn")
+                    raise ScriptError(
+                        statement.line, f"{verb!r} is not a verb. Choose from key, model, on, turn"
+                    )
         return script
 
 
@@ -127,7 +129,7 @@ def _turn(statement: Statement) -> ModelTurn:
             steps.append(STEPS[line.verb](line))
         else:
             names = ", ".join(sorted([*STEPS, "stop", "usage"]))
-            raise ScriptError(line.line, f"{line.verb!r} is no step; known are {names}")
+            raise ScriptError(line.line, f"{line.verb!r} is not a step. Choose from {names}")
     return replace(turn, steps=tuple(steps), stop=stop)
 
 

@@ -198,7 +198,7 @@ class ScriptedModel:
         try:
             body = json.loads(incoming.body)
         except ValueError:
-            raise BadRequest("the body of the request is no JSON") from None
+            raise BadRequest("the body of the request is not JSON") from None
         request = ModelRequest(format, incoming.path, incoming.headers, body)
         turn = self._choose(request)
         self.requests.append(request)

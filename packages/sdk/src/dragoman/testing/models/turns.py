@@ -219,7 +219,7 @@ def begin() -> BeginStep:
     return BeginStep()
 
 
-GARBAGE = b"event: content_block_delta\ndata: {this is no JSON\n\n"
+GARBAGE = b"event: content_block_delta\ndata: {this is not JSON\n\n"
 """Named, because Anthropic's clients pass over events without a known name; others do not look at it."""
 
 

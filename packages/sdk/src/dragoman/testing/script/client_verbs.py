@@ -165,7 +165,7 @@ async def _meet(scene: ScriptScene, statement: Statement, form: ExpectedForm, *,
 
 
 def frame_value(line: bytes) -> Json:
-    """A frame as a pattern sees it; what is no JSON is its text."""
+    """A frame as a pattern sees it; what is not JSON is its text."""
     try:
         return json.loads(line)
     except ValueError:

@@ -41,7 +41,7 @@ def line(statement: Statement) -> Action:
 
 @verb("raw")
 def raw(statement: Statement) -> Action:
-    """Bytes as they are, without a newline: text, or `hex=` for what is no text."""
+    """Bytes as they are, without a newline: text, or `hex=` for what is not text."""
     values = texts(statement, most=1, options=("hex",))
     try:
         block = values[0].encode() if values else bytes.fromhex(str(statement.options["hex"]))

@@ -48,7 +48,7 @@ def form(statement: Statement) -> ExpectedForm:
         return _pattern("a frame of this pattern", what)
     make = FORMS.get(what)
     if make is None:
-        raise ScriptError(statement.line, f"{what!r} cannot be expected; known are {', '.join(FORMS)}")
+        raise ScriptError(statement.line, f"{what!r} cannot be expected. Choose from {', '.join(FORMS)}")
     return make(statement, rest)
 
 

@@ -179,7 +179,9 @@ def _settings(statement: Statement) -> ScriptSettings:
             case "can":
                 for word in words(line, least=1, most=None):
                     if word not in CAN:
-                        raise ScriptError(line.line, f"{word!r} is no capability; known are {', '.join(CAN)}")
+                        raise ScriptError(
+                            line.line, f"{word!r} is not a capability. Choose from {', '.join(CAN)}"
+                        )
                     _merge(capabilities, CAN[word])
             case "capabilities":
                 _merge(capabilities, words(line, least=1, most=1)[0])

@@ -40,7 +40,7 @@ def _make_action(statement: Statement) -> Action:
     make = VERBS.get(statement.verb)
     if make is None:
         names = ", ".join(sorted(VERBS))
-        raise ScriptError(statement.line, f"{statement.verb!r} is no verb; known are {names}")
+        raise ScriptError(statement.line, f"{statement.verb!r} is not a verb. Choose from {names}")
     return make(statement)
 
 
@@ -85,7 +85,7 @@ def number(statement: Statement, word: Json) -> int:
     try:
         return int(word)
     except (TypeError, ValueError):
-        raise ScriptError(statement.line, f"{word!r} is no whole number") from None
+        raise ScriptError(statement.line, f"{word!r} is not a whole number") from None
 
 
 def seconds(statement: Statement, word: Json) -> float:
@@ -94,7 +94,7 @@ def seconds(statement: Statement, word: Json) -> float:
     except (TypeError, ValueError):
         value = -1.0
     if not 0 <= value < 1e9:
-        raise ScriptError(statement.line, f"{word!r} is no number of seconds")
+        raise ScriptError(statement.line, f"{word!r} is not a number of seconds")
     return value
 
 
@@ -125,7 +125,9 @@ def branches(statement: Statement, names: Iterable[str]) -> dict[str, Actions]:
     actions: dict[str, Actions] = {}
     for branch in statement.body:
         if branch.verb not in outcomes:
-            raise ScriptError(branch.line, f"{branch.verb!r} is no outcome; known are {', '.join(outcomes)}")
+            raise ScriptError(
+                branch.line, f"{branch.verb!r} is not an outcome. Choose from {', '.join(outcomes)}"
+            )
         words(branch)
         actions[branch.verb] = prepare(branch.body)
     return actions

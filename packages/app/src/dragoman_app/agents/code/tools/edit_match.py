@@ -80,7 +80,7 @@ _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines with their ends. A line ends at `\\n` and nowhere else: a form feed is no line end."""
+    """The lines with their ends. A line ends at `\\n` and nowhere else: a form feed is not a line end."""
     *whole, last = text.split("\n")
     lines = [f"{line}\n" for line in whole]
     return [*lines, last] if last else lines

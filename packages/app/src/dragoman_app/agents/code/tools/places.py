@@ -45,7 +45,7 @@ class TurnPlaces:
         if path.startswith("file://"):
             path = unquote(urlsplit(path).path)
         if not path or "\0" in path:
-            raise ToolProblem("The path is empty, or holds a NUL.")
+            raise ToolProblem("The path is empty, or contains a NUL.")
         return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(path)))
 
     def display(self, path: str) -> str:
@@ -98,7 +98,7 @@ class TurnPlaces:
         return await self._read_here(path) if await self._is_here(path) else None
 
     async def bytes_of(self, path: str, *, most: int = LARGEST_PICTURE) -> bytes:
-        """What is in a file that is no text; from this machine, because clients lend texts only."""
+        """What is in a file that is not text; from this machine, because clients lend texts only."""
         try:
             read = await self._files.read_range(path, limit=most + 1)
         except ErrorAnswer as error:

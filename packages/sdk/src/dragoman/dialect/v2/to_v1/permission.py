@@ -1,7 +1,7 @@
 """Translates permission requests of v2 into v1, and recognises which v1 answers belong to them.
 
 v2 asks with a title about a subject; v1 asks about a tool call. Nothing here decides anything: a question
-that v1 cannot ask is not asked, and what is not one of the options offered is no consent.
+that v1 cannot ask is not asked, and what is not one of the options offered is not consent.
 
 Elicitation forms differ only in their formats, which v2 names more freely.
 """

@@ -26,7 +26,7 @@ def run(environment: Mapping[str, str] = os.environ) -> int:
         return 2
     try:
         asyncio.run(_carry(path, token))
-    except (OSError, ValueError) as error:  # nobody listens; our input is no pipe
+    except (OSError, ValueError) as error:  # nobody listens; our input is not a pipe
         sys.stderr.write(f"dragoman client-tools: {error}\n")
         return 1
     return 0
