@@ -16,6 +16,15 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+/** A title as agents write it: what stands between backticks is code. */
+export function titled(text: string): Node {
+  const whole = document.createDocumentFragment();
+  text.split(/`([^`]+)`/).forEach((part, at) => {
+    if (part) whole.append(at % 2 ? el("code", "", shown(part, "exact line")) : shown(part, "exact line"));
+  });
+  return whole;
+}
+
 export function button(label: string, className: string, act: () => void, title = ""): HTMLButtonElement {
   const made = el("button", className, label);
   made.type = "button";
