@@ -13,10 +13,13 @@ from typing import Any, Literal, TypeAlias
 
 from dragoman.errors import DragomanError
 from dragoman_hub.lending.folder_turn import FolderLook, FolderTurn
-from dragoman_hub.session.frames import object_of, value_of
+from dragoman_hub.session.frames import prompt_texts
 from dragoman_local.workspace.rewind import rewind_note
 from dragoman_local.workspace.snapshots import Snapshot
 from dragoman_local.workspace.tree_store import StaleLook, TreeStore
+
+LONGEST_PROMPT = 65_536
+"""Characters of a prompt's text that the store gets: it looks for secrets in them, and keeps a few."""
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +122,7 @@ def _begin(store: TreeStore, turn: FolderTurn, look: FolderLook | None) -> None:
         turn.folders[:1],
         stream=turn.session,
         agent=turn.agent,
-        prompt=_prompt_text(turn.params),
+        prompt="\n".join(prompt_texts(turn.params, LONGEST_PROMPT)),
         key=turn.key,
     )
     _record(store, turn.number, look, "begin")
@@ -130,10 +133,3 @@ def _record(store: TreeStore, number: int | None, look: FolderLook | None, at: s
         look.write_turn(number, at)
     elif number is not None and at == "end":
         store.end_turn(number)
-
-
-def _prompt_text(params: bytes) -> str:
-    """What a prompt says, as far as it is text."""
-    parts = value_of(object_of(params).get("prompt"))
-    texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    return "\n".join(text for text in texts if isinstance(text, str))
