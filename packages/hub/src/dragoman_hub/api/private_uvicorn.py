@@ -158,10 +158,13 @@ class ManyProtocol(WebSocketsSansIOProtocol):
     """Of the message that has not ended yet."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Parser and connection hold each other: half a message would stay until garbage is looked for."""
+        """Parser and connection hold each other: half a message would stay until garbage is looked for. The
+        parser also holds its last frame.
+        """
         super().connection_lost(exc)
         self.frames = []
         self.conn.reader.discard()
+        self.conn.parser.close()
 
     def handle_cont(self, event: Any) -> None:
         if self.close_sent:
