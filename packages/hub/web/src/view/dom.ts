@@ -147,11 +147,16 @@ export function ago(time: string | number | undefined, now = Date.now()): string
   return `${Math.round(seconds / 86_400)} d`;
 }
 
+/** What `ago` gives, within a sentence. */
+export function agoWords(since: string): string {
+  return since === "now" ? "just now" : `${since} ago`;
+}
+
 /** Since when a question stands, and when the hub refuses it, if its owner wants that. */
 export function standing(asked: { askedAt?: string | number; expiresAt?: string | number | null }, now = Date.now()): string {
   const since = ago(asked.askedAt, now);
   const end = moment(asked.expiresAt);
-  const words = since && (since === "now" ? "Asked just now" : `Asked ${since} ago`);
+  const words = since && `Asked ${agoWords(since)}`;
   return [words, end && `refused in ${ago(now / 1000, end)}`].filter(Boolean).join(" · ");
 }
 
