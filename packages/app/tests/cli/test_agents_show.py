@@ -104,6 +104,7 @@ def test_a_name_that_is_taken_is_replaced_only_on_demand(
     ("arguments", "told"),
     [
         (["add", "mine"], "the command is missing"),
+        (["add", "mine", "--env", "K=v", "my-agent"], "Put options before the name"),
         (["add", "two words", "x"], "not a name for an agent"),
         (["add", "--env", "sk-value", "mine", "x"], "--env needs NAME=VALUE"),
         (["add", "--allow", "sk-value", "mine", "x"], "--allow needs the name of a variable"),

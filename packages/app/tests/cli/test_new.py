@@ -42,7 +42,9 @@ def test_a_project_passes_its_own_tests_as_made(kind: str, tmp_path: Path) -> No
     assert "Next:" in run("dragoman", "new", kind, "word-counter", cwd=tmp_path)
     folder = tmp_path / "word-counter"
     assert (folder / ".github" / "workflows" / "ci.yml").is_file()
-    assert " passed" in run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
+    said = run("python", "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
+    assert " passed" in said
+    assert "warning" not in said
 
 
 @pytest.mark.parametrize("kind", KINDS)

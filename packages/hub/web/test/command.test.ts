@@ -21,9 +21,9 @@ test("a line whose words are not certain stays as it is", () => {
 });
 
 test("a title that is the command and nothing else need not stand above it", () => {
-  for (const title of ["touch a", "`touch a`"]) assert.ok(isCommand(title, "touch a"), title);
+  for (const title of ["touch a", "`touch a`", "Run `touch a`", "Running touch a", "Bash: touch a"]) assert.ok(isCommand(title, "touch a"), title);
   assert.ok(isCommand(SCRIPT, QUOTED[0]), "the script is what a person reads");
-  for (const title of ["", "touch b", "Touch a", "touch a ", "touch"]) assert.ok(!isCommand(title, "touch a"), title);
+  for (const title of ["", "touch b", "Touch a", "touch a ", "touch", "Run `touch a` twice", "Running", "Do touch a"]) assert.ok(!isCommand(title, "touch a"), title);
   assert.ok(!isCommand("", ""), "nothing is not a command");
 });
 

@@ -12,7 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.errors import JournalBusy, JournalClosed, JournalError, NotAJournal, StreamMoved
+from dragoman.errors import (
+    JournalBusy,
+    JournalClosed,
+    JournalError,
+    JournalFull,
+    NotAJournal,
+    StreamMoved,
+)
 from dragoman.testing.pace import patience
 from dragoman_local.contracts.journals import chunk_entry, prompt_entry
 from dragoman_local.journal import Entry, SqliteJournal, open_journal
@@ -308,6 +315,24 @@ async def test_nobody_waits_while_a_large_entry_is_redacted(tmp_path: Path) -> N
         assert await large == 1
         assert await frames(journal, "a") == [text.replace(b"hush", b"[redacted]")]
         assert await journal.originals("a") == {1: text}
+
+
+@pytest.mark.parametrize("size", [1, LARGE_BYTES + 1])
+async def test_without_memory_to_redact_it_an_entry_is_refused_and_the_next_one_is_not(
+    tmp_path: Path, size: int
+) -> None:
+    failures = [MemoryError()]
+
+    def short(frame: bytes) -> bytes:
+        if failures:
+            raise failures.pop()
+        return frame
+
+    async with open_journal(tmp_path / "j.db", redact=short) as journal:
+        entries = [note("x" * size)]
+        with pytest.raises(JournalFull, match="too little memory"):
+            await journal.append("a", entries)
+        assert await journal.append("a", entries) == 1
 
 
 async def test_an_entry_of_a_stream_in_use_writes_two_pages_and_the_streams_time_once_a_second(

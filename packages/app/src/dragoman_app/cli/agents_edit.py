@@ -193,6 +193,8 @@ def _command(words: Sequence[str]) -> tuple[str, ...]:
     command = tuple(words[1:] if words[:1] == ["--"] else words)
     if not command or not command[0]:
         raise LocalMistake("the command is missing. Use: dragoman agents add NAME COMMAND [ARGUMENT ...]")
+    if command[0].startswith("-"):
+        raise LocalMistake(f"{command[0]!r} is not a command. Put options before the name of the agent")
     return command
 
 

@@ -4,8 +4,13 @@ import re
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman_app.apps.run import events
+from dragoman_app.apps.run.subagents import FamilyNarrator
 from tests.apps.run.run_process import run
 from tests.subagents.family import CHAIN, FAMILY, SHAPES, command
 
@@ -67,3 +72,19 @@ def test_a_cancel_ends_the_questions_of_all_subagents(tmp_path: Path) -> None:
         person.type(CTRL_C)
         person.wait()
     assert "answers: cancelled cancelled cancelled" in person.shown
+
+
+def test_a_subagent_that_was_at_work_when_the_run_ended_is_not_said_to_run() -> None:
+    def announced(child: str, **state: str) -> v1.SessionNotification:
+        update = {"sessionUpdate": "subagent_update", "sessionId": child, "state": state}
+        return v1.SessionNotification(
+            session_id="s", update=read(msgspec.Raw(msgspec.json.encode(update)), v1.SessionUpdate)
+        )
+
+    narrator = FamilyNarrator()
+    for note in (announced("a", state="running"), announced("b", state="idle", stopReason="end_turn")):
+        list(narrator.tell(note))
+    told = [event for event in narrator.tell_lost() if isinstance(event, events.SubagentEvent)]
+    assert [(event.session_id, event.state, event.standing, event.phase) for event in told] == [
+        ("a", "unknown", "unknown", "after")
+    ]

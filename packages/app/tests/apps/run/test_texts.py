@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 
 from dragoman_app.apps.run import events
 from dragoman_app.apps.run.events import AnyEvent
@@ -73,6 +74,17 @@ def test_a_long_output_is_cut_and_says_so() -> None:
     said = shown(terminal(), tool("completed", content=output))
     assert f"… {100 - LINES} more lines" in said
     assert said.count("\n") == LINES + 2
+
+
+def test_an_output_is_shown_without_its_fence() -> None:
+    output = [{"type": "content", "content": {"type": "text", "text": "```console\n1\n2\n```"}}]
+    assert shown(terminal(), tool("completed", content=output)) == "✓ Look (read)\n  1\n  2\n"
+
+
+@pytest.mark.parametrize(("view", "expected"), [(pipe(), "no\nyes\n"), (QuietView(), "no\n\nyes\n")])
+def test_the_words_of_the_agent_that_goes_on_begin_a_line(view: EventView, expected: str) -> None:
+    handover = events.HandoverEvent(time=T, from_agent="a", agent="b", reason="agent_error")
+    assert shown(view, text("no"), handover, text("yes")) == expected
 
 
 def test_what_a_tool_brought_before_its_end_is_shown_at_its_end() -> None:

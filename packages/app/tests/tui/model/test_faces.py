@@ -15,7 +15,7 @@ from dragoman_app.apps.run.subagents import FamilyNarrator
 from dragoman_app.apps.run.texts import TextView
 from dragoman_app.apps.terminals import Paint
 from dragoman_app.tui.drawing.entries import DrawingContext, DrawnEntry
-from dragoman_app.tui.model.faces import FACTS, MOST_KINDS
+from dragoman_app.tui.model.faces import FACTS, MOST_KINDS, without_fence
 from dragoman_app.tui.model.transcript import Transcript
 
 UPDATES: dict[str, type[msgspec.Struct]] = {
@@ -170,3 +170,19 @@ def test_a_plan_in_words_is_shown_as_it_stands() -> None:
 def test_a_notice_reaches_whoever_runs_an_agent() -> None:
     notice = {"sessionUpdate": "notice", "severity": "warning", "title": "Old", "description": "very\x1b[2J"}
     assert in_run(notice, is_terminal=False) == "· warning: Old: very␛[2J\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("```console\na\n\nb\n```\n", "a\n\nb"),
+        ("````\n```\n````", "```"),
+        ("```\n```", ""),
+        *(
+            (text, text)
+            for text in ("a", "", "```", "a\n```", "```\na", "```\na\n```\nb\n```\nc\n```", "$\n``")
+        ),
+    ],
+)
+def test_only_the_fence_around_a_whole_output_is_taken_away(text: str, expected: str) -> None:
+    assert without_fence(text) == expected

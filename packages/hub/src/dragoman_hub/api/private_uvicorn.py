@@ -7,9 +7,9 @@
   callbacks of its parser.
   The public way is `http="h11"`, which has a bound and is slower.
 - `ManyProtocol` takes many messages in one event, and bounds the fragments of a message. It uses
-  `handle_connect`, `handle_cont`, `handle_ping`, `handle_parser_exception`, `send`, `conn`, `frames`,
-  `writable`, `disconnected`, `close_sent` and `handshake_complete` of `WebSocketsSansIOProtocol`. The public
-  way is `ws="websockets-sansio"`, an event for each message.
+  `data_received`, `handle_connect`, `handle_cont`, `handle_ping`, `handle_parser_exception`, `send`, `conn`,
+  `frames`, `writable`, `disconnected`, `close_sent` and `handshake_complete` of `WebSocketsSansIOProtocol`.
+  The public way is `ws="websockets-sansio"`, an event for each message.
 
 Written for and tried with uvicorn 0.54. Importing this module raises `ImportError` where a part is missing:
 then `listening` takes the public way and logs it.
@@ -41,6 +41,9 @@ HEADERS = 128
 FRAGMENTS = 1024
 FRAGMENT_BYTES = 256
 """A message may have so many fragments, and one more for so many bytes: a fragment costs more than a byte."""
+
+PARSED_BYTES = 16 * 1024
+"""Of what came at once; as many empty fragments take a hundredth of a second."""
 
 HEAD_TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -157,10 +160,19 @@ class ManyProtocol(WebSocketsSansIOProtocol):
     """Of the message that has not ended yet."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Break the reference cycle of parser and connection, so that half a message is freed at once."""
+        """Break the reference cycle of parser and connection, so that half a message is freed at once. The
+        parser also has its last frame.
+        """
         super().connection_lost(exc)
         self.frames = []
         self.conn.reader.discard()
+        self.conn.parser.close()
+
+    def data_received(self, data: bytes) -> None:
+        """A piece is parsed when the frames of the one before it have been counted."""
+        for at in range(0, len(data), PARSED_BYTES):
+            if not self.transport.is_closing():
+                super().data_received(data[at : at + PARSED_BYTES])
 
     def handle_cont(self, event: Any) -> None:
         if self.close_sent:

@@ -19,10 +19,13 @@ from msgspec import Struct
 from dragoman.errors import DragomanError
 from dragoman_hub.lending.folder_turn import FolderTurn
 from dragoman_hub.lending.shared_look import SharedLook
-from dragoman_hub.session.frames import object_of, value_of
+from dragoman_hub.session.frames import prompt_texts
 from dragoman_local.workspace.rewind import rewind_note
 from dragoman_local.workspace.snapshots import Snapshot
 from dragoman_local.workspace.tree_store import StaleLook, TreeStore
+
+LONGEST_PROMPT = 65_536
+"""Characters of a prompt's text that the store gets: it looks for secrets in them, and keeps a few."""
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +135,7 @@ def _begin(turn: FolderTurn, store: TreeStore) -> None:
         turn.folders[:1],
         stream=turn.session,
         agent=turn.agent,
-        prompt=_prompt_text(turn.params),
+        prompt="\n".join(prompt_texts(turn.params, LONGEST_PROMPT)),
         key=turn.key,
     )
 
@@ -142,10 +145,3 @@ def _record(turn: FolderTurn, look: Snapshot | None, at: str, store: TreeStore) 
         look.write_turn(turn.number, at)
     elif turn.number is not None and at == "end":
         store.end_turn(turn.number)
-
-
-def _prompt_text(params: bytes) -> str:
-    """The text of a prompt."""
-    parts = value_of(object_of(params).get("prompt"))
-    texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    return "\n".join(text for text in texts if isinstance(text, str))

@@ -7,7 +7,7 @@ Nothing here knows sessions or clients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -39,6 +39,10 @@ class Subject(Struct, gc=False):
 _subjects = json_decoder(Subject)
 _read_plain = json_decoder(PlainNotification[str, Subject]).decode
 _objects = json_decoder(dict[str, Raw])
+_blocks = json_decoder(list[Raw])
+
+LONGEST_ESCAPE = 12
+"""Bytes that a character of a JSON text takes at most: two surrogates."""
 
 
 def session_of(params: Raw | None) -> str:
@@ -103,6 +107,22 @@ def value_of(raw: bytes | Raw | None, default: object = None) -> Any:
         return default if raw is None else msgspec.json.decode(raw)
     except UNREADABLE_TEXT:
         return default
+
+
+def prompt_texts(params: bytes | Raw, most: int) -> Iterator[str]:
+    """What each text block of a prompt begins with, up to `most` characters. Of a large text nothing more is
+    made: msgspec ends the process if there is no memory for all of it.
+    """
+    try:
+        blocks = _blocks.decode(object_of(params).get("prompt", b"[]"))
+    except UNREADABLE_TEXT:
+        return
+    for block in blocks:
+        text = bytes(memoryview(object_of(block).get("text", b'""'))[: 1 + most * LONGEST_ESCAPE])
+        # A text that is whole is read at once; a cut one may end within a character.
+        ends = (text, *(text[: len(text) - cut] + b'"' for cut in range(LONGEST_ESCAPE)))
+        words = next((words for end in ends if isinstance(words := value_of(end), str)), "")
+        yield words[:most]
 
 
 def ours_in(params: Mapping[str, Raw]) -> dict[str, Any]:

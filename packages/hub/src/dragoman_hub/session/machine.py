@@ -20,7 +20,7 @@ from dragoman.wire.codes import CANCELLED as REQUEST_CANCELLED
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
 from dragoman_hub.session import events as ev
 from dragoman_hub.session.events import Effect, Event, NewEntry
-from dragoman_hub.session.frames import answer_frame, encode_json, object_of, value_of
+from dragoman_hub.session.frames import answer_frame, encode_json, object_of, prompt_texts
 from dragoman_hub.session.notes import encode_receipt, note
 from dragoman_hub.session.state import (
     OWN_ID,
@@ -799,12 +799,15 @@ _HANDLERS: Mapping[type[Event], Callable[[_StepWork, Any], Verdict]] = {
 }
 
 
+LONGEST_OPENING = 4096
+"""Characters of a prompt in which its title is looked for."""
+
+
 def title_of(params: Raw) -> str:
     """A session is known by the first prompt that says something: `go` and `hi` do not."""
-    for block in value_of(object_of(params).get("prompt"), []):
-        text = block.get("text") if isinstance(block, dict) else None
-        if isinstance(text, str) and text.strip():
-            line = text.strip().splitlines()[0].strip()
+    for text in map(str.strip, prompt_texts(params, LONGEST_OPENING)):
+        if text:
+            line = text.splitlines()[0].strip()
             if line.isascii() and len(line) < SHORTEST_TITLE:
                 return ""
             return line if len(line) <= TITLE else _shorten(line)

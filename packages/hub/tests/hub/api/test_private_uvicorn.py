@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import websockets
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.server import ServerProtocol
 
 from dragoman_hub.api import listener, private_uvicorn
 from dragoman_hub.api.listener import Tls
@@ -55,6 +56,27 @@ async def test_websockets_carry_the_same_messages(monkeypatch: pytest.MonkeyPatc
     async with door(app) as at, websockets.connect(f"ws://127.0.0.1:{at.port}/") as client:
         assert [message async for message in client] == ["one", "two"]
     assert (EXTENSION in extensions[0]) is private
+
+
+async def test_what_came_at_once_is_parsed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    receive_data = ServerProtocol.receive_data
+
+    def noted(connection: ServerProtocol, data: bytes) -> None:
+        sizes.append(len(data))
+        receive_data(connection, data)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        await send({"type": "websocket.send", "text": str(len((await receive())["text"]))})
+        await send({"type": "websocket.close"})
+
+    monkeypatch.setattr(ServerProtocol, "receive_data", noted)
+    async with door(app) as at, websockets.connect(f"ws://127.0.0.1:{at.port}/") as client:
+        await client.send("x" * 500_000)
+        assert [message async for message in client] == ["500000"]
+    assert max(sizes) == private_uvicorn.PARSED_BYTES
 
 
 async def test_the_public_way_is_logged_with_what_it_lacks(

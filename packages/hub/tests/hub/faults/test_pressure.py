@@ -291,8 +291,8 @@ async def test_nbp_x8_who_finds_no_room_learns_why_and_the_owner_gets_in() -> No
             await survives(stage)
 
 
-@pytest.mark.parametrize("is_fragmented", [False, True])
-async def test_nbp_x9_half_a_message_leaves_with_its_client(stage: Stage, *, is_fragmented: bool) -> None:
+@pytest.mark.parametrize("half", ["a frame", "a fragment", "fragments"])
+async def test_nbp_x9_half_a_message_leaves_with_its_client(stage: Stage, half: str) -> None:
     await survives(stage)
     gc.collect()
     before = memory()
@@ -300,11 +300,12 @@ async def test_nbp_x9_half_a_message_leaves_with_its_client(stage: Stage, *, is_
     try:
         for _ in range(8):
             async with socket(stage) as one:
-                if is_fragmented:
+                if half == "fragments":
                     for number in range(15):
                         await one.frame(0 if number else TEXT, b" " * MEBIBYTE, fin=False)
                 else:
-                    one.writer.write(struct.pack("!BBQ", 0x81, 0xFF, 15 * MEBIBYTE + 1) + bytes(4))
+                    first, missing = (0x81, 1) if half == "a frame" else (TEXT, 0)
+                    one.writer.write(struct.pack("!BBQ", first, 0xFF, 15 * MEBIBYTE + missing) + bytes(4))
                     await pour(one.writer, 15 * MEBIBYTE)
         await until(lambda: stage.running == 0)
         assert memory() - before <= 40 * MEBIBYTE

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.wire import MalformedFrame, Notification, decode
-from dragoman_hub.session.frames import UPDATE, all_begin, passable, sessions_of
+from dragoman_hub.session.frames import UPDATE, all_begin, passable, prompt_texts, sessions_of
 from tests.hub import mutations
 from tests.hub.mutations import strictly
 from tests.wire.strategies import frames
@@ -85,3 +85,20 @@ def test_only_half_pairs_and_carriage_returns_are_changed(line: bytes, passed: b
 @given(lines=st.lists(st.sampled_from([b"ab", b"abc", b"b", b"", b"c"]), min_size=1, max_size=4))
 def test_all_begin_with_one_of_the_heads_if_each_does(lines: list[bytes]) -> None:
     assert all_begin(lines, b"ab", b"c") == all(line[:2] == b"ab" or line == b"c" for line in lines)
+
+
+@given(text=st.text(max_size=40), times=st.integers(0, 9), most=st.integers(1, 12), is_ascii=st.booleans())
+@example(text="\U0001f600", times=9, most=3, is_ascii=True)
+@example(text="\\", times=9, most=4, is_ascii=True)
+def test_of_a_prompt_only_the_beginning_of_each_text_is_read(
+    text: str, times: int, most: int, *, is_ascii: bool
+) -> None:
+    blocks = [{"type": "text", "text": text * times}, {"type": "image"}, {"text": 5}, "none", {"text": "end"}]
+    params = json.dumps({"prompt": blocks}, ensure_ascii=is_ascii).encode(errors="surrogatepass")
+    found = list(prompt_texts(params, most))
+    assert found == [(text * times)[:most], "", "", "", "end"[:most]]
+
+
+@pytest.mark.parametrize("params", [b"{}", b"[]", b'{"prompt":5}', b'{"prompt":{}}'])
+def test_a_prompt_without_blocks_has_no_texts(params: bytes) -> None:
+    assert list(prompt_texts(params, 9)) == []

@@ -44,9 +44,13 @@ export function scriptOf(line: string): { shell: string; script: string } {
   return { shell: `${program} ${flag}`, script };
 }
 
+/** How agents say in front of a command that it is one. */
+const ANNOUNCED = /^(?:run|running|execute|executing|bash|shell|terminal)(?::| ) ?/i;
+
 /** Whether a title is the command and nothing else, so that who reads the command has read the title. */
 export function isCommand(title: string, command: string): boolean {
-  return command !== "" && [command, scriptOf(command).script].some((text) => title === text || title === `\`${text}\``);
+  const titles = [title, title.replace(ANNOUNCED, "")];
+  return command !== "" && [command, scriptOf(command).script].some((text) => titles.includes(text) || titles.includes(`\`${text}\``));
 }
 
 /** A title in which the command stands as it is read; agents and hubs like to repeat it there. */

@@ -12,8 +12,8 @@ import { commandView, fileDiff, jsonView, placeRow } from "./tool";
 export function actParts(act: ShownAct, viewpoint: Viewpoint): Node[] {
   const texts = (label: string, found: string[] = []): HTMLElement[] => found.map((text) => jsonView(label, text, "exact"));
   return [
-    act.title && !isCommand(act.title, act.command ?? "") && el("p", "quoted", "Title from the agent: “", shown(act.title, "exact line"), "”"),
     act.command && commandView(act.command, act.folder ?? "", viewpoint),
+    act.title && !isCommand(act.title, act.command ?? "") && el("p", "quoted", "Title from the agent: “", shown(act.title, "exact line"), "”"),
     ...(act.doubts?.filter((doubt) => !act.why?.includes(doubt)).map((doubt) => el("p", "quoted", "Take care: ", shown(doubt, "exact line"))) ?? []),
     ...texts("Variable", act.variables),
     placeRow((act.places ?? []).filter(({ path, isOutside }) => isOutside || !act.changes?.some((change) => change.path === path)), viewpoint),

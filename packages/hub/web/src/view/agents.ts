@@ -6,7 +6,7 @@ import type { App } from "../model/app";
 import type { AgentInfo } from "../model/types";
 import { plain } from "../text/reveal";
 import type { Adding, Missing } from "./adding";
-import { ago } from "./dom";
+import { ago, agoWords } from "./dom";
 import { icon } from "./icons";
 
 interface Examination {
@@ -85,7 +85,7 @@ export class AgentsView {
     const { app } = this;
     const [tone, word] = STATES[standing(agent)] ?? ["idle", standing(agent)];
     const facts = [agent.place ? `on ${agent.place}` : "", agent.sessions ? `${agent.sessions} ${agent.sessions === 1 ? "session" : "sessions"}` : "", agent.version ? `version ${agent.version}` : "",
-      agent.pid ? `process ${agent.pid}` : "", agent.started ? `since ${ago(agent.started)}` : "", agent.restarts ? `restarted ${agent.restarts} ${agent.restarts === 1 ? "time" : "times"}` : "",
+      agent.pid ? `process ${agent.pid}` : "", agent.started ? `started ${agoWords(ago(agent.started))}` : "", agent.restarts ? `restarted ${agent.restarts} ${agent.restarts === 1 ? "time" : "times"}` : "",
       agent.invalidFrames ? `${agent.invalidFrames} invalid messages` : ""].filter(Boolean);
     return html`<li class="agent-row" data-agent=${agent.name}>
       <div class="agent-row-head"><span class="dot ${tone}"></span><strong>${plain(agent.title || agent.name)}</strong>

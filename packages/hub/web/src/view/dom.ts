@@ -16,6 +16,15 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+/** A title as agents write it: what stands between backticks is code. */
+export function titled(text: string): Node {
+  const whole = document.createDocumentFragment();
+  text.split(/`([^`]+)`/).forEach((part, at) => {
+    if (part) whole.append(at % 2 ? el("code", "", shown(part, "exact line")) : shown(part, "exact line"));
+  });
+  return whole;
+}
+
 export function button(label: string, className: string, act: () => void, title = ""): HTMLButtonElement {
   const made = el("button", className, label);
   made.type = "button";
@@ -138,11 +147,16 @@ export function ago(time: string | number | undefined, now = Date.now()): string
   return `${Math.round(seconds / 86_400)} d`;
 }
 
+/** What `ago` gives, within a sentence. */
+export function agoWords(since: string): string {
+  return since === "now" ? "just now" : `${since} ago`;
+}
+
 /** Since when a question stands, and when the hub refuses it, if its owner wants that. */
 export function standing(asked: { askedAt?: string | number; expiresAt?: string | number | null }, now = Date.now()): string {
   const since = ago(asked.askedAt, now);
   const end = moment(asked.expiresAt);
-  const words = since && (since === "now" ? "Asked just now" : `Asked ${since} ago`);
+  const words = since && `Asked ${agoWords(since)}`;
   return [words, end && `refused in ${ago(now / 1000, end)}`].filter(Boolean).join(" · ");
 }
 

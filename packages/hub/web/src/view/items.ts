@@ -7,7 +7,7 @@ import { OUTCOMES } from "../model/steering";
 import { type Viewpoint, shortenPaths } from "../text/places";
 import { plain } from "../text/reveal";
 import { blockView } from "./blocks";
-import { button, copyButton, el, grouped, hours, shown, unfolding } from "./dom";
+import { button, copyButton, el, grouped, hours, shown, titled, unfolding } from "./dom";
 import { iconNode } from "./icons";
 import { MarkdownView } from "./markdown";
 import { ToolView } from "./tool";
@@ -241,7 +241,7 @@ function drawQuestion(target: HTMLElement, question: Question, reader: Reader): 
   const { verb, title, who } = answerWords(question, reader.by);
   const about = shortenPaths(title, reader);
   const words = el("span", "", el("strong", "verdict", verb));
-  if (question.outcome !== undefined) words.append(": ", shown(about.length > LONGEST_ABOUT ? `${about.slice(0, LONGEST_ABOUT)}…` : about, "exact line"));
+  if (question.outcome !== undefined) words.append(": ", titled(about.length > LONGEST_ABOUT ? `${about.slice(0, LONGEST_ABOUT)}…` : about));
   if (who) words.append(el("span", "faint", shown(` (${who})`, "exact line")));
   words.title = plain(title, "exact line");
   target.append(iconNode("ask"), words);

@@ -91,7 +91,7 @@ class FolderPicker {
   }
 
   private option(path: string, at: number, isRepository: boolean): HTMLElement {
-    const made = el("div", "folder", iconNode(isRepository ? "fork" : "read"), el("span", "", shown(path, "exact line")));
+    const made = el("div", "folder", iconNode(isRepository ? "fork" : "folder"), el("span", "", shown(path, "exact line")));
     const about = [isRepository ? "git" : "", this.used.includes(path) ? "recent" : ""].filter(Boolean).join(" · ");
     if (about) made.append(el("span", "faint", about));
     made.id = `folder-${at}`;
@@ -159,7 +159,7 @@ export function askForSession(app: App, go: (id: string) => void, wantedAgent: s
   start.type = "submit";
   const fault = el("p", "fault");
   fault.setAttribute("role", "alert");
-  form.append(el("div", "label", "Agent"), list, el("div", "field", label, folder, picker.list), fault, el("div", "card-actions", start));
+  form.append(el("div", "heading", "Agent"), list, el("div", "field", label, folder, picker.list), fault, el("div", "card-actions", start));
   say();
   const shownDialog = dialog("New session", form);
   form.addEventListener("submit", async (event) => {

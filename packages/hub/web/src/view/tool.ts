@@ -8,7 +8,7 @@ import { type Viewpoint, shortPath, shortenPaths } from "../text/places";
 import { type Mode, plain } from "../text/reveal";
 import { blockView } from "./blocks";
 import { diffTable, tally } from "./diff";
-import { el, fileLink, lastPart, shown, unfolding } from "./dom";
+import { el, fileLink, lastPart, shown, titled, unfolding } from "./dom";
 import { iconNode } from "./icons";
 import { layoutFor } from "./layout";
 import { TerminalView } from "./terminal";
@@ -65,7 +65,7 @@ export class ToolView {
     const state = this.state();
     this.element.dataset.state = state;
     const whole = call.title || call.name || "Tool call";
-    const title = el("span", "tool-title", shown(shortenPaths(titleWith(whole, commandOf(call.rawInput)), this.viewpoint), "exact line"));
+    const title = el("span", "tool-title", titled(shortenPaths(titleWith(whole, commandOf(call.rawInput)), this.viewpoint)));
     title.title = plain(whole, "exact line");
     const word = el("span", "tool-state", shown(STATES[state] ?? state, "line"));
     this.summary.replaceChildren(el("span", "tool-icon", iconNode(call.kind ?? "other")), title, ...places(call), word);

@@ -146,7 +146,10 @@ class SqliteJournal:
         text = size_of_runs(batch.runs)
         redacted_runs: Sequence[FrameRun] | None = None
         if self._redact is not None and text > LARGE_BYTES:
-            redacted_runs = await asyncio.to_thread(redact_runs, batch, self._redact)
+            try:
+                redacted_runs = await asyncio.to_thread(redact_runs, batch, self._redact)
+            except MemoryError as error:
+                raise sqlite_file.without_memory() from error
         work = self._append_work(stream, batch, after, redacted_runs)
         return await self._write.do(work, size=text + 64 * len(batch), rows=len(batch))
 

@@ -152,6 +152,11 @@ def is_damage(error: Refusal) -> bool:
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
+def without_memory() -> JournalError:
+    """As on a full disk: nothing is stored, and there may be memory again."""
+    return JournalFull("there is too little memory for what is to be stored")
+
+
 def explain(error: Refusal, path: Path) -> JournalError:
     """The journal error for an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", None)

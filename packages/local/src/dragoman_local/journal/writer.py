@@ -22,7 +22,7 @@ from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from dragoman.errors import JournalClosed, JournalError, JournalUncertain
-from dragoman_local.journal.sqlite_file import Refusal
+from dragoman_local.journal.sqlite_file import Refusal, without_memory
 
 T = TypeVar("T")
 
@@ -270,6 +270,8 @@ class WriterThread:
             job.error = JournalUncertain(f"{reason}; it may be stored all the same") if is_unknown else reason
 
     def _explain_error(self, error: BaseException) -> BaseException:
+        if isinstance(error, MemoryError):
+            return without_memory()
         return self._explain(error) if isinstance(error, Refusal) else error
 
     def _call_in_loop(self, function: Callable[..., None], *arguments: object) -> None:

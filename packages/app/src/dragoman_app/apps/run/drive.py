@@ -7,6 +7,7 @@ which cancels the task that runs this, and standard output, whose reader sets th
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import UNSET
@@ -242,6 +243,7 @@ class RunDriver:
                 raise
             changes = await self._tell_changes(looking, lending, session, memory)
         finally:
+            self._emit(self._narrator.tell_lost())
             await _put_away(looking, memory)
         outcome = outcome_of_turn(
             result,
@@ -278,8 +280,7 @@ class RunDriver:
         steering = self._steering and asyncio.create_task(self._steering.run(session), name="steering")
         try:
             async for note in turn.notifications():
-                for event in self._narrator.tell(note):
-                    self._reporter.emit(event)
+                self._emit(self._narrator.tell(note))
                 if self._output.is_behind:
                     await self._output.flow()
         finally:
@@ -322,9 +323,11 @@ class RunDriver:
     def _tell_late(self, session: Session, phase: events.Phase) -> None:
         while session.late:
             note = v1.SessionNotification(session_id=session.id, update=session.late.popleft())
-            for event in self._narrator.tell(note, phase):
-                self._reporter.emit(event)
-        for event in self._narrator.tell_late(phase):
+            self._emit(self._narrator.tell(note, phase))
+        self._emit(self._narrator.tell_late(phase))
+
+    def _emit(self, told: Iterable[events.AnyEvent]) -> None:
+        for event in told:
             self._reporter.emit(event)
 
     def _on_update(self, notification: v1.SessionNotification) -> None:

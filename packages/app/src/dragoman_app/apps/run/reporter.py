@@ -162,7 +162,7 @@ class QuietView:
         self._at_line_start = True
 
     def show(self, event: AnyEvent) -> bytes:
-        if isinstance(event, events.ToolEvent | events.PlanEvent) and self._spoke:
+        if isinstance(event, events.ToolEvent | events.PlanEvent | events.HandoverEvent) and self._spoke:
             self._apart = True
         if not isinstance(event, events.TextEvent) or event.phase in ("replay", "before"):
             return b""

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from dragoman.schema import v1
 from dragoman.sdk.client.subagents import Subagent, SubagentTree
@@ -48,6 +49,12 @@ class FamilyNarrator:
     def tell_late(self, phase: Phase) -> Iterator[AnyEvent]:
         while self._late:
             yield from self.tell(self._late.popleft(), phase)
+
+    def tell_lost(self) -> Iterator[AnyEvent]:
+        """The subagents of which nothing more will be heard, though they were at work."""
+        for subagent in self._tree:
+            if subagent.is_running:
+                yield self._subagent_event(replace(subagent, state="unknown"), "after")
 
     def _child_event(self, session_id: str, event: InnerEvent) -> events.ChildEvent:
         subagent = self._tree.get(session_id)

@@ -20,7 +20,7 @@ from dragoman.text.sanitize import SanitizedStream, sanitize, sanitize_line
 from dragoman_app.apps.run import events
 from dragoman_app.apps.run.events import AnyEvent
 from dragoman_app.apps.terminals import Paint
-from dragoman_app.tui.model.faces import TurnLines
+from dragoman_app.tui.model.faces import TurnLines, without_fence
 
 if TYPE_CHECKING:
     from dragoman_app.apps.run.markdown import MarkdownPrinter
@@ -105,6 +105,8 @@ class TextView:
                 return self._subagents.standing(event, self._remark)
             case events.ChildEvent():
                 return self._subagents.words(event, self._remark)
+            case events.HandoverEvent():
+                return self._break()  # what follows is another agent's
             case events.UpdateEvent(kind="subagent_update" | "subagent_spawned" | "subagent_state_update"):
                 return ""  # a `subagent` event says it better
             case events.UpdateEvent():
@@ -201,7 +203,7 @@ class TextView:
             return f"  {self.paint.dim(f'[{_describe_block(block or item)}]')}\n"
         if not text.strip():
             return ""
-        lines = sanitize(text).strip("\n").split("\n")
+        lines = sanitize(without_fence(text)).strip("\n").split("\n")
         shown_lines = lines[:LINES] + ([f"… {len(lines) - LINES} more lines"] if len(lines) > LINES else [])
         return "".join(f"  {self.paint.dim(line)}\n" for line in shown_lines)
 

@@ -14,7 +14,7 @@ from dragoman.schema.base import Unknown
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.tui.drawing.pictures import draw_picture
 from dragoman_app.tui.model.entries import CommandOutput, ToolEntry
-from dragoman_app.tui.model.faces import name_of
+from dragoman_app.tui.model.faces import name_of, without_fence
 from dragoman_app.tui.text.lines import (
     CountedChange,
     block,
@@ -155,7 +155,7 @@ def _draw_content(
                 *_short(list(diff_lines(_count_change(item).lines, room)), most),
             ]
         case v1.Content(content=v1.TextContent(text=text)) if text.strip():
-            lines = _text(text, room, most)
+            lines = _text(without_fence(text), room, most)
         case v1.Terminal(terminal_id=ident):
             lines = _terminal(terminals(ident), room, most)
         case v1.Content(content=block_) if not isinstance(block_, v1.TextContent):

@@ -60,6 +60,14 @@ def kind_of(update: v1.SessionUpdate | Unknown) -> str:
     return update.tag if isinstance(update, Unknown) else str(update.__struct_config__.tag)
 
 
+def without_fence(text: str) -> str:
+    """An output without the fence that agents put around it for clients that draw Markdown."""
+    first, _, rest = text.strip("\n").partition("\n")
+    inside, _, last = rest.rpartition("\n")
+    is_fenced = len(last) >= 3 and not last.strip("`") and first.startswith(last) and last not in inside
+    return inside if is_fenced else text
+
+
 def name_of(block: v1.ContentBlock | Unknown) -> str:
     """A block of content in a few words, for where it cannot be shown; of a text all of it."""
     match block:
