@@ -430,6 +430,15 @@ def test_a_message_is_forked_into_a_worktree_of_its_own(visitor: Visitor, hub: R
     send(page, "Please fix the parser")
     ended(page, 1)
     assert (place / "poem.txt").read_text() == after
+    page.wait_for_selector(".changed-bar")
+    page.hover(".user")
+    page.click(".turn-menu")
+    page.click("text=Fork into a new folder")
+    page.select_option("#fork-agent", "steerable")
+    page.click("form.fork button >> text=Fork")
+    closes(page)
+    says(page, ".toast", f"{place.name}-fork-", "on the new branch fork-")
+    says(page, ".session-head", "steerable")
 
 
 WINDOWS = {
