@@ -18,9 +18,10 @@ from dragoman_local.workspace.snapshot_entries import MEBIBYTE
 
 TABLE = """
 create table if not exists blobs (
-    id integer primary key, digest blob not null unique, base integer, links integer not null,
+    id integer primary key, digest blob not null, base integer, links integer not null,
     size integer not null, data blob not null
 );
+create index if not exists blobs_by_digest on blobs (substr(digest, 1, 6));
 """
 
 MOST_LINKS = 200
@@ -59,10 +60,10 @@ class PackedContents:
         """Those of which no content is kept."""
         return {name for name in digests if self._row(connection, bytes.fromhex(name)) is None}
 
-    def sweep(self, connection: sqlite3.Connection, live: Collection[bytes]) -> None:
-        """Remove contents that nobody names; what is packed against them is packed anew."""
+    def sweep(self, connection: sqlite3.Connection, live: Collection[int]) -> None:
+        """Remove all contents but those of these numbers; what is packed against them is packed anew."""
         rows = connection.execute("select id, digest, base from blobs").fetchall()
-        dead = {number for number, digest, _ in rows if digest not in live}
+        dead = {number for number, _, _ in rows if number not in live}
         for number, digest, base in rows:
             if number not in dead and base in dead:
                 packed = _pack(self.content(connection, digest), b"")
@@ -83,7 +84,8 @@ class PackedContents:
     def _row(self, connection: sqlite3.Connection, digest: bytes) -> tuple[int, int] | None:
         """Its number, and how many others have to be unpacked for it."""
         row: tuple[int, int] | None = connection.execute(
-            "select id, links from blobs where digest = ?", (digest,)
+            "select id, links from blobs where substr(digest, 1, 6) = substr(?1, 1, 6) and digest = ?1",
+            (digest,),
         ).fetchone()
         return row
 

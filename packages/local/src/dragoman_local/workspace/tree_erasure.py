@@ -46,7 +46,7 @@ def erase_turns(
     for folder, ends in spans.items():
         _merge_looks(connection, folder, ends)
     rows = connection.execute("select digest from changes union select digest from files")
-    contents.sweep(connection, {row[0] for row in rows if isinstance(row[0], bytes)})
+    contents.sweep(connection, {row[0] for row in rows if isinstance(row[0], int)})
 
 
 def _merge_looks(

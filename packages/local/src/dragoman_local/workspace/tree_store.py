@@ -81,35 +81,42 @@ create index if not exists rewinds on turns (id) where kind = 'rewind';
 """
 
 _OLD_TABLES = "alter table files rename to old_files; alter table changes rename to old_changes;"
-"""Version 1 had paths as texts in both."""
+"""Version 1 had whole paths and digests in both."""
 
 _FROM_OLD = """
 insert into files (folder, path) select folder, path from old_files
     union select folder, path from old_changes join looks on look = looks.id;
 update files set (kind, digest, size, mode, record) = (
-    select kind, digest, size, mode, record from old_files as old
+    select kind, coalesce(blobs.id, old.digest), old.size, mode, record
+    from old_files as old left join blobs on blobs.digest = old.digest
     where old.folder = files.folder and old.path = files.path
 );
-insert into changes select look, files.id, old.kind, old.digest, old.size, old.mode, changed, is_sure
+insert into changes
+    select look, files.id, old.kind, coalesce(blobs.id, old.digest), old.size, old.mode, changed, is_sure
     from old_changes as old join looks on look = looks.id
-    join files on files.folder = looks.folder and files.path = old.path;
+    join files on files.folder = looks.folder and files.path = old.path
+    left join blobs on blobs.digest = old.digest;
 drop table old_files; drop table old_changes;
 """
 
 _UPSERT_FILE = (
-    "insert into files (folder, path, kind, digest, size, mode, record) values (?, ?, ?, ?, ?, ?, ?) "
+    "insert into files (folder, path, kind, digest, size, mode, record) values (?1, ?2, ?3, coalesce("
+    "(select id from blobs where substr(digest, 1, 6) = substr(?4, 1, 6) and digest = ?4), ?4), ?5, ?6, ?7) "
     "on conflict (folder, path) do update set kind = excluded.kind, digest = excluded.digest, "
     "size = excluded.size, mode = excluded.mode, record = excluded.record"
 )
-_NEW_CHANGE = "insert into changes select ?, id, ?, ?, ?, ?, ?, ? from files where folder = ? and path = ?"
+_NEW_CHANGE = """
+insert into changes select ?, id, kind, digest, size, mode, ?, ? from files where folder = ? and path = ?
+"""
 _CHANGES_AT = (
-    "select path, changes.kind, changes.digest, changes.size, changes.mode, changed, is_sure "
-    "from changes join files on file = files.id where look = ?"
+    "select path, changes.kind, coalesce(blobs.digest, changes.digest), changes.size, changes.mode, changed, "
+    "is_sure from changes join files on file = files.id left join blobs on blobs.id = changes.digest "
+    "where look = ?"
 )
 _CHANGES_OF = (
-    "select look, changes.kind, changes.digest, changes.size, changes.mode, changed, is_sure "
-    "from folders join files on folder = folders.id join changes on file = files.id "
-    "where root = ? and path = ? order by look"
+    "select look, changes.kind, coalesce(blobs.digest, changes.digest), changes.size, changes.mode, changed, "
+    "is_sure from folders join files on folder = folders.id join changes on file = files.id "
+    "left join blobs on blobs.id = changes.digest where root = ? and path = ? order by look"
 )
 # As the files are now, but for those that changed since: of these, the last change before.
 _TREE = """
@@ -117,14 +124,18 @@ with here as (select id from folders where root = :root),
 later as (
     select distinct file from looks cross join changes on look = looks.id
     where folder = (select id from here) and looks.id > :look
+),
+entries as (
+    select path, kind, digest, size, mode from files
+        where folder = (select id from here) and kind is not null and id not in (select file from later)
+    union all select path, old.kind, old.digest, old.size, old.mode from later
+        join files on files.id = later.file
+        join changes as old on old.file = later.file
+        and old.look = (select max(look) from changes where file = later.file and look <= :look)
+        where old.kind is not null
 )
-select path, kind, digest, size, mode from files
-    where folder = (select id from here) and kind is not null and id not in (select file from later)
-union all select path, old.kind, old.digest, old.size, old.mode from later
-    join files on files.id = later.file
-    join changes as old on old.file = later.file
-    and old.look = (select max(look) from changes where file = later.file and look <= :look)
-    where old.kind is not null
+select path, kind, coalesce(blobs.digest, entries.digest), entries.size, mode
+    from entries left join blobs on blobs.id = entries.digest
 """
 _TURNS = (
     "select turns.id, session, number, turns.kind, journals.path, stream, agent, prompt, time, first, last, "
@@ -350,9 +361,9 @@ class TreeStore:
         """What the last look found, with the system's records of it, and whether the content is kept."""
         with self._reading() as connection:
             rows = connection.execute(
-                "select path, kind, files.digest, files.size, mode, record, blobs.id is not null from files "
-                "join folders on folder = folders.id left join blobs on blobs.digest = files.digest "
-                "where root = ? and kind is not null",
+                "select path, kind, coalesce(blobs.digest, files.digest), files.size, mode, record, "
+                "blobs.id is not null from files join folders on folder = folders.id "
+                "left join blobs on blobs.id = files.digest where root = ? and kind is not null",
                 (root,),
             ).fetchall()
         return {row[0]: (_entry(*row[1:5]), row[5], bool(row[6])) for row in rows}
@@ -383,7 +394,7 @@ class TreeStore:
                     (folder, capture.began_at, capture.is_complete),
                 )
                 look = int(cursor.lastrowid or 0)
-                rows = [(look, *change, folder, path) for path, *change in changes]
+                rows = [(look, changed, is_sure, folder, path) for path, changed, is_sure in changes]
                 _execute_many(connection, _NEW_CHANGE, rows)
             self._close_torn(connection, folder, look)
             self._set_end(connection, folder, look, turn, at)
@@ -426,7 +437,8 @@ class TreeStore:
         if files is not None and at == last:
             return files
         rows = connection.execute(
-            "select path, kind, digest, size, mode, record from files where folder = ? and kind is not null",
+            "select path, kind, coalesce(blobs.digest, files.digest), files.size, mode, record from files "
+            "left join blobs on blobs.id = files.digest where folder = ? and kind is not null",
             (folder,),
         ).fetchall()
         records = {row[0]: row[5] for row in rows if row[5] is not None}
@@ -640,19 +652,19 @@ def _execute_many(connection: sqlite3.Connection, statement: str, rows: Sequence
 def _changes(
     known: Mapping[str, SnapshotEntry], capture: Capture, *, is_sure: bool
 ) -> Iterator[tuple[object, ...]]:
-    """Rows of what is different, without the look. It is sure if the look before it saw everything."""
+    """Paths of what is different, and when it changed. It is sure if the look before it saw everything."""
     for path, entry in capture.entries.items():
         before = known.get(path)
         if before is not entry and (before is None or before[:2] != entry[:2] or before.mode != entry.mode):
-            yield path, *_row_of(entry), capture.changed_at.get(path), is_sure
+            yield path, capture.changed_at.get(path), is_sure
     if capture.is_complete:
         for path in known.keys() - capture.entries.keys():
             # One that changed as the turn began is seen with its next look.
-            yield path, None, None, None, None, None, is_sure and path not in capture.unknown
+            yield path, None, is_sure and path not in capture.unknown
 
 
 def _row_of(entry: SnapshotEntry) -> tuple[object, ...]:
-    """As it is stored: a digest takes half the room in bytes."""
+    """For the table of files, which has the number of a content that is kept, and else its digest."""
     return (entry.kind, bytes.fromhex(entry.digest) if entry.is_kept else entry.digest, *entry[2:])
 
 
