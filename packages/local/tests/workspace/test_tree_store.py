@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LocalMistake
+from dragoman_local.workspace.line_history import LineHistory
 from dragoman_local.workspace.packed_contents import MOST_LINKS
 from dragoman_local.workspace.snapshot_entries import content_digest
 from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
@@ -169,7 +170,8 @@ async def test_a_killed_process_leaves_whole_looks_and_a_turn_that_is_torn(tmp_p
     for seen in store.looks(root):
         for change in store.changes_at(seen.id).values():
             assert change.entry is not None
-            assert store.content(change.entry.digest).startswith(b"content ")
+            # It may have been killed between emptying a file and writing it.
+            assert store.content(change.entry.digest)[:8] in (b"content ", b"")
     turns = store.turns()
     assert len(turns) >= 5
     assert all(turn.last is not None for turn in turns)
@@ -351,3 +353,28 @@ drop table files; drop table changes;
 alter table first_files rename to files; alter table first_changes rename to changes;
 pragma user_version = 1;
 """
+
+
+def test_a_content_is_the_same_for_another_process_that_saw_another_one_in_its_place(tmp_path: Path) -> None:
+    first, second = (TreeStore(str(tmp_path / "memory.db")) for _ in range(2))
+    names = {data: content_digest(data) for data in (b"one " * 50, b"two " * 50, b"three " * 50)}
+    one, two, three = names
+    first.keep({names[one]: (one, None)})
+    assert first.content(names[one]) == one
+    with second._writing() as connection:
+        second._contents.sweep(connection, ())
+    second.keep({names[two]: (two, None)})
+    assert first.content(names[two]) == two
+    first.keep({names[three]: (three, names[two])})
+    assert second.content(names[three]) == three
+    first.close()
+    second.close()
+
+
+async def test_a_look_of_another_process_does_not_disturb_a_question(tmp_path: Path) -> None:
+    folder = RememberedFolder(tmp_path)
+    await folder.turn("one", {"a.txt": "of one\n"})
+    history = LineHistory(folder.store, str(folder.root))
+    await folder.turn("two", {"a.txt": "of one\nof two\n"})
+    found = history.origins("a.txt")
+    assert [text for text, _ in found or ()] == ["of one"]

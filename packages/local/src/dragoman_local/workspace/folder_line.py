@@ -6,7 +6,6 @@ What looks found is read when it is asked for: a store has far more of it than a
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -52,8 +51,13 @@ def folder_line(store: TreeStore, root: str, *, since: int = 0) -> FolderLine:
     if fork is not None and since < fork.first:
         since = 0
     turns, looks = store.turns(root, since=since), store.looks(root, since=since)
-    roots = {turn.id: root for turn in turns}
-    line = FolderLine(store=store, looks=looks, turns=turns, roots=roots, parts=[(root, 0, sys.maxsize)])
+    line = FolderLine(
+        store=store,
+        looks=looks,
+        turns=turns,
+        roots={turn.id: root for turn in turns},
+        parts=[(root, 0, looks[-1].id if looks else 0)],  # others may look meanwhile
+    )
     return line if fork is None else _behind(folder_line(store, fork.source), fork, line, root)
 
 
@@ -74,7 +78,7 @@ def _behind(source: FolderLine, fork: Fork, own: FolderLine, root: str) -> Folde
         turns=[*turns, *own.turns],
         roots={**source.roots, **own.roots},
         parts=[
-            (root, fork.first, sys.maxsize),
+            *((root, fork.first, last) for _, _, last in own.parts),
             *((folder, first, min(last, end)) for folder, first, last in source.parts),
         ],
         beginnings={**source.beginnings, fork.first: dict(_differences(there, here))},

@@ -42,12 +42,14 @@ class PackedContents:
     def __init__(self) -> None:
         self._recent: OrderedDict[int, bytes] = OrderedDict()
         self._recent_bytes = 0
+        self._version = 0
 
     def keep(self, connection: sqlite3.Connection, contents: Mapping[str, tuple[bytes, str | None]]) -> int:
         """Keep contents by their digests, each packed against the digest that is named with it; the bytes
         that are new.
         """
         added = 0
+        self._forget_changed(connection)
         for name, (data, base_name) in contents.items():
             digest = bytes.fromhex(name)
             if self._row(connection, digest) is None:
@@ -76,10 +78,19 @@ class PackedContents:
 
     def content(self, connection: sqlite3.Connection, digest: bytes) -> bytes:
         """What is kept under a digest; FileNotFoundError if nothing is."""
+        self._forget_changed(connection)
         row = self._row(connection, digest)
         if row is None:
             raise FileNotFoundError(f"no content is kept under {digest.hex()}")
         return self._unpacked(connection, row[0])
+
+    def _forget_changed(self, connection: sqlite3.Connection) -> None:
+        """Another process may have removed contents, and used their numbers for others."""
+        version = connection.execute("pragma data_version").fetchone()[0]
+        if version != self._version:
+            self._version = version
+            self._recent.clear()
+            self._recent_bytes = 0
 
     def _row(self, connection: sqlite3.Connection, digest: bytes) -> tuple[int, int] | None:
         """Its number, and how many others have to be unpacked for it."""
