@@ -130,6 +130,13 @@ def turn_menu(page: Any, scene: Scene) -> None:
     page.click(".turn-menu", force=True)
 
 
+@state("A fork of a message into a new folder", "light", "dark", "phone", "narrow", "zoom")
+def fork(page: Any, scene: Scene) -> None:
+    turn_menu(page, scene)
+    page.click("text=Fork into a new folder")
+    page.wait_for_selector("form.fork")
+
+
 @state("Files that were put back", "dark")
 def rewound(page: Any, scene: Scene) -> None:
     rewind(page, scene)

@@ -376,6 +376,7 @@ def test_files_go_back_to_before_a_message_and_forth_again(visitor: Visitor, hub
     says(page, ".rewound >> nth=0", "poem.txt", "+1", "−9")
     says(page, ".rewound >> nth=1", "notes.txt", "goes away")
     assert not page.is_checked(".rewound input")
+    draw(page, "rewind-desk")
     assert poem.read_text() == after
     if AXE.is_file():
         assert faults(page, "dialog") == []
@@ -396,6 +397,48 @@ def test_files_go_back_to_before_a_message_and_forth_again(visitor: Visitor, hub
     watching.wait_for_selector(".user")
     assert not watching.is_visible(".turn-menu")
     watching.close()
+
+
+def test_a_message_is_forked_into_a_worktree_of_its_own(visitor: Visitor, hub: RunningHub) -> None:
+    folder = hub.folder / "forked"
+    folder.mkdir()
+    poem = folder / "poem.txt"
+    poem.write_text("roses\nviolets\n")
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "first")
+    page = visitor.start(folder)
+    send(page, "Please fix the parser")
+    ended(page, 1)
+    page.wait_for_selector(".changed-bar")
+    after, address = poem.read_text(), page.url
+    page.hover(".user")
+    page.click(".turn-menu")
+    page.click("text=Fork into a new folder")
+    says(page, "form.fork", "worktree on a new branch", "stay as they are")
+    if AXE.is_file():
+        assert faults(page, "dialog") == []
+    page.click("form.fork button >> text=Fork")
+    closes(page)
+    becomes(lambda: page.url != address, True)
+    says(page, ".toast", "forked-fork-", "on the new branch fork-")
+    counts(page, ".user", 0)
+    (place,) = [path for path in hub.folder.iterdir() if path.name.startswith("forked-fork-")]
+    assert (place / "poem.txt").read_text() == "roses\nviolets\n" != after
+    assert poem.read_text() == after
+    assert git(place, "rev-parse", "--abbrev-ref", "HEAD").strip() == place.name.removeprefix("forked-")
+    send(page, "Please fix the parser")
+    ended(page, 1)
+    assert (place / "poem.txt").read_text() == after
+    page.wait_for_selector(".changed-bar")
+    page.hover(".user")
+    page.click(".turn-menu")
+    page.click("text=Fork into a new folder")
+    page.select_option("#fork-agent", "steerable")
+    page.click("form.fork button >> text=Fork")
+    closes(page)
+    says(page, ".toast", f"{place.name}-fork-", "on the new branch fork-")
+    says(page, ".session-head", "steerable")
 
 
 WINDOWS = {

@@ -532,12 +532,16 @@ function sessionMenu(event: Event, open: Conversation): void {
   ]);
 }
 
-function turnMenu(opener: HTMLElement, open: Conversation, { key, cursor }: Speech): void {
+function turnMenu(opener: HTMLElement, open: Conversation, speech: Speech): void {
+  const { key, cursor } = speech;
   const owner = app;
   const back = (): void => void import("./view/rewind").then(({ showRewind }) => showRewind(owner, open, key!), notLoaded);
+  const apart = (): void => void import("./view/fork").then(({ showFork }) => showFork(owner, open, speech, (id) => openSession(id, owner)), notLoaded);
+  const remembers = key !== undefined && open.fold.remembersFiles;
   menu(opener, [
-    key !== undefined && open.fold.remembersFiles && ["Put files back to before this …", back],
+    remembers && ["Put files back to before this …", back],
     ["Fork from before this", () => fork(open, cursor)],
+    remembers && ["Fork into a new folder …", apart],
   ]);
 }
 

@@ -13,10 +13,10 @@ from dragoman_local.workspace.tree_store import TreeStore
 class RememberedFolder:
     """`write` is a person's; what `turn` writes is a turn's."""
 
-    def __init__(self, tmp_path: Path) -> None:
+    def __init__(self, tmp_path: Path, *, store: TreeStore | None = None) -> None:
         self.root = tmp_path / "root"
-        self.root.mkdir(exist_ok=True)
-        self.store = TreeStore(str(tmp_path / "memory.db"))
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.store = store or TreeStore(str(tmp_path / "memory.db"))
 
     def write(self, files: Mapping[str, str | None]) -> None:
         for name, text in files.items():

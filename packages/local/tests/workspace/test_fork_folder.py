@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LocalMistake
-from dragoman_local.workspace.fork_folder import make_fork, plan_fork
+from dragoman_local.workspace.fork_folder import fork_folder, make_fork, plan_fork
 from dragoman_local.workspace.line_history import LineHistory
 from dragoman_local.workspace.rewind import plan_rewind
-from dragoman_local.workspace.tree_store import Fork
 from tests.workspace.remembered_folder import RememberedFolder
 from tests.workspace.turns import commit_all, git, picture
 
@@ -84,11 +83,9 @@ async def test_lines_of_a_fork_are_their_authors_and_it_can_be_rewound_alone(
     await two_turns(folder)
     plan = plan_fork(folder.store, str(folder.root), last_look(folder, 1), name="fork-1")
     assert plan.branch == ""
-    make_fork(folder.store, plan)
+    await fork_folder(folder.store, plan)
     fork = RememberedFolder(tmp_path)
     fork.root, fork.store = Path(plan.folder), folder.store
-    await fork.look()
-    folder.store.record_fork(plan.folder, Fork(plan.root, plan.look, folder.store.looks(plan.folder)[-1].id))
     fork.write({"a.txt": "was\nmade\ntyped\n"})
     assert await fork.blame("a.txt") == ["unknown", "one 1", "person"]
     await fork.turn("two", {"a.txt": "was\nmade\ntyped\nmore\n"})

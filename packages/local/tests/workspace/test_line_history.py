@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+from dragoman_local.workspace.line_history import LineHistory
+from dragoman_local.workspace.snapshot_entries import Capture, SnapshotEntry
 from dragoman_local.workspace.snapshots import take_snapshot
 from tests.workspace.remembered_folder import RememberedFolder
 
@@ -157,3 +161,34 @@ async def test_what_a_turn_only_moved_marked_or_laid_out_anew_is_a_persons_howev
     assert (await turn("new = 4", "if x:", "    y()", "v = 3", "fix_of_a_person(1)", path="b.py")) == [
         *("one 8", "person", "person", "one 6", "person")
     ]
+
+
+def test_a_question_costs_what_it_asks_for_however_old_the_store_is(folder: RememberedFolder) -> None:
+    root, store, costs = str(folder.root), folder.store, []
+    digests = (f"{number:032x}" for number in count())
+    contents: dict[str, str] = {}
+
+    def capture() -> Capture:
+        entries = {path: SnapshotEntry("file", digest, 1, 0o644) for path, digest in contents.items()}
+        return Capture(entries=entries, began_at=time.time())
+
+    def turn(*paths: str) -> int:
+        """A turn that changes these files; the look before it."""
+        number = store.begin_turn("s", [root])
+        first = store.record_look(root, capture(), turn=number, at="begin")
+        contents.update({path: next(digests) for path in paths})
+        store.record_look(root, capture(), turn=number, at="end")
+        return first
+
+    for age in (5, 300):
+        for _ in range(age):
+            turn("often")
+        look, steps = turn("seldom"), []
+        assert store._connection is not None
+        store._connection.set_progress_handler(lambda found=steps: found.append(0), 10)
+        assert LineHistory(store, root, since=look).changed_by_others() == set()
+        assert store.tree(root, look)["often"].digest == contents["often"]
+        assert len(store.changes_of(root, "seldom")) == len(costs) + 1
+        store._connection.set_progress_handler(None, 0)
+        costs.append(len(steps))
+    assert costs[1] < 2 * costs[0], costs

@@ -81,11 +81,7 @@ def root_of(store: TreeStore, path: str) -> str:
             f"no turn ran in the folder of {path}, so nothing is known of it",
             "name the folder of the session with --folder, or another journal with --journal",
         )
-    return max(roots, key=lambda root: (_count(store, root, os.path.relpath(whole, root)), len(root)))
-
-
-def _count(store: TreeStore, root: str, path: str) -> int:
-    return sum(path in changes for changes in store.changes(root).values())
+    return max(roots, key=lambda root: (len(store.changes_of(root, os.path.relpath(whole, root))), len(root)))
 
 
 async def look_now(store: TreeStore, root: str) -> Snapshot:
@@ -103,7 +99,8 @@ class FolderMemory:
         self._history = LineHistory(store, root, choose=self._choose)
         line = self._history.line
         self.turns = [turn for turn in line.turns if turn.kind == "turn"]
-        ends = {turn.id: store.time_of(turn.last) for turn in self.turns if turn.last is not None}
+        times = {look.id: look.time for look in line.looks}
+        ends = {turn.id: times[turn.last] for turn in self.turns if turn.last in times}
         self.facts = FactsReader(line.roots, ends)
 
     def _choose(self, turns: Sequence[Turn], change: Change, line: str) -> Turn | None:

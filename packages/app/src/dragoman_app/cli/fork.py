@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import re
 import shlex
 import sys
 import time
@@ -24,7 +23,7 @@ from dragoman import connect
 from dragoman.errors import CallFailed, DragomanError
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import CommandFailed, ErrorStatus, UsageMistake, say, say_json
-from dragoman_app.apps.folder_memory import look_now, open_store, session_turns
+from dragoman_app.apps.folder_memory import open_store, session_turns
 from dragoman_app.apps.run.command import run as run_turn
 from dragoman_app.apps.target import ChosenAgent, confine, find_target
 from dragoman_app.cli.parser import make_parser
@@ -35,8 +34,8 @@ from dragoman_local.journal.journal_copy import all_streams
 from dragoman_local.known import AgentSource
 from dragoman_local.sandbox.wall import chosen_sandbox
 from dragoman_local.secrets.search import redact
-from dragoman_local.workspace.fork_folder import ForkPlan, make_fork, plan_fork
-from dragoman_local.workspace.tree_store import Fork, TreeStore, Turn
+from dragoman_local.workspace.fork_folder import ForkPlan, fork_folder, fork_name, plan_fork
+from dragoman_local.workspace.tree_store import TreeStore, Turn
 
 SHOWN = 10
 """Files that a person is shown by name."""
@@ -77,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         if target is None and args.prompt:
             raise CommandFailed(f"{turn.agent} can't be started by its name", "name the agent with --agent")
         root, look = _place(store, turn, folder)
-        name = re.sub(r"[^A-Za-z0-9]+", "-", f"fork-{turn.session[:8]}-{turn.number}")
+        name = fork_name(turn.session, turn.number)
         plan = plan_fork(store, root, look, place=args.worktree, name=name)
         report = ForkReport(
             session=turn.session,
@@ -85,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
             folder=plan.folder,
             branch=plan.branch,
             base=plan.base,
-            files=len(plan.entries) + len(plan.tracked),
+            files=plan.file_count,
             left=list(plan.left),
         )
         if not args.dry_run:
@@ -117,7 +116,7 @@ def _turn(store: TreeStore, args: argparse.Namespace, folder: str) -> tuple[Turn
 
 def _place(store: TreeStore, turn: Turn, folder: str) -> tuple[str, int]:
     """The folder of the turn, and the look after it."""
-    roots = [root for root in store.roots() if turn in store.turns(root)]
+    roots = [root for root, _, last in store.folders_of(turn.id) if last == turn.last]
     root = folder if folder in roots else roots[0]
     if not os.path.isdir(root):
         raise CommandFailed(f"{root} no longer exists", "restore the folder, or choose another session")
@@ -146,10 +145,7 @@ async def _fork(
     *,
     is_last: bool,
 ) -> None:
-    await asyncio.to_thread(make_fork, store, plan)
-    async with await look_now(store, plan.folder):
-        pass
-    store.record_fork(plan.folder, Fork(plan.root, plan.look, store.looks(plan.folder)[-1].id))
+    await fork_folder(store, plan)
     report.done, report.fork = True, new_stream()
     async with open_journal(history_path()) as journal:
         report.lost = await copy_conversation(journal, turn, report.fork, report.folder)

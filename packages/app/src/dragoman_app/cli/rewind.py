@@ -94,7 +94,7 @@ async def _rewind_conversation(store: TreeStore, turn: Turn, number: int) -> str
     last = next((own for own in store.turns(session=turn.session) if own.number == number), None)
     if last is None:
         return None
-    stream, root = new_stream(), next(root for root in store.roots() if last in store.turns(root))
+    stream, root = new_stream(), store.folders_of(last.id)[0][0]
     async with open_journal(history_path()) as journal:
         await copy_conversation(journal, last, stream, root)
     return stream

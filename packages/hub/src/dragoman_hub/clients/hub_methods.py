@@ -87,6 +87,7 @@ class HubMethods:
             "revert": self._revert,
             "commit": commits.commit,
             "commit/preview": commits.preview,
+            "fork": rewinds.fork,
             "rewind": rewinds.rewind,
             "rewind/preview": rewinds.preview,
             "rewind/undo": rewinds.undo,

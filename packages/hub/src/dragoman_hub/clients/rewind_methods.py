@@ -1,15 +1,17 @@
-"""`_dragoman/hub/rewind…`: a user previews going back to before a turn, does it, or undoes it.
+"""`_dragoman/hub/rewind…`: a user previews going back to before a turn, does it, or undoes it; `…/fork`: a
+user goes on from there in a new folder.
 
-The conversation stays; it says what was done, and the agent is told with its next prompt. A rewind that has
-begun goes on although its client leaves.
+After a rewind the conversation stays; it says what was done, and the agent is told with its next prompt. What
+has begun goes on although its client leaves.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any
+import os
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 from msgspec import Raw, to_builtins
 
@@ -19,17 +21,19 @@ from dragoman.wire.envelope import JsonObject
 from dragoman_hub.clients.client import ClientHub, HubClient
 from dragoman_hub.clients.commit_methods import look_at_error
 from dragoman_hub.clients.session_progress import SessionProgress
+from dragoman_hub.engine.forks import fork
 from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.gate.table import FORBIDDEN
 from dragoman_hub.lending.folder_rewind import HubRewind
-from dragoman_hub.session.frames import value_of
+from dragoman_hub.session.frames import encode_json, value_of
+from dragoman_local.workspace.fork_folder import ForkPlan, remove_fork
 from dragoman_local.workspace.rewind import Places, RewindDone
 
 log = logging.getLogger(__name__)
 
 
 class RewindMethods:
-    """The three methods; scopes were checked at the gate."""
+    """The four methods; scopes were checked at the gate."""
 
     def __init__(self, hub: ClientHub, progress: SessionProgress) -> None:
         self._hub = hub
@@ -47,7 +51,8 @@ class RewindMethods:
         also = value_of(params.get("also"), [])
         if not isinstance(also, list) or not all(isinstance(path, str) for path in also):
             raise invalid_params("also is not a list of texts")
-        work = self._rewind.carry_out(
+        work = partial(
+            self._rewind.carry_out,
             session.id,
             session.state.cwd,
             turn=turn,
@@ -55,15 +60,44 @@ class RewindMethods:
             identity=client.text(params, "identity"),
             also=also,
         )
-        return await self._do(client, session, "rewind", f"to before turn {turn}", work)
+        put_back = partial(self._put_back, session, work)
+        return await self._do(client, session, "rewind", f"to before turn {turn}", put_back)
 
     async def undo(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
         """`rewind/undo`: the last rewind in the session's folders is taken back."""
         session = await self._session(client, params)
         places = await self._rewind.last((session.state.cwd, *session.state.folders))
         await self._check_roots(client, places)
-        work = self._rewind.carry_out(session.id, session.state.cwd, turn=0, places=places)
-        return await self._do(client, session, "rewind/undo", "as before the last rewind", work)
+        work = partial(self._rewind.carry_out, session.id, session.state.cwd, turn=0, places=places)
+        put_back = partial(self._put_back, session, work)
+        return await self._do(client, session, "rewind/undo", "as before the last rewind", put_back)
+
+    async def fork(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
+        """`fork`: a session that has what was said before a turn, in a folder with the files of then."""
+        session, turn, places = await self._turn(client, params)
+        plan = await self._rewind.fork_plan(session.id, turn, places)
+        await self._check_roots(client, [(os.path.dirname(plan.place), 0)])
+        make = partial(self._fork, session, plan, value_of(params.get("before")))
+        return await self._do(client, session, "fork", f"from before turn {turn} to {plan.place}", make)
+
+    async def _fork(self, session: LiveSession, plan: ForkPlan, before: object) -> JsonObject:
+        await self._rewind.fork(plan)
+        folders = {"cwd": Raw(encode_json(plan.folder)), "mcpServers": Raw(b"[]")}
+        try:
+            made = await fork(self._hub, session, folders, before)
+        except BaseException:
+            await asyncio.to_thread(remove_fork, plan)
+            raise
+        about = {"folder": plan.folder, "branch": plan.branch, "files": plan.file_count}
+        return {"sessionId": made.id, **about, "left": list(plan.left)}
+
+    async def _put_back(self, session: LiveSession, work: Callable[[], Awaitable[RewindDone]]) -> JsonObject:
+        done = await work()
+        log.info("session %s: %d files put back", session.id, len(done.paths))
+        self._progress.forget(session.id)
+        if done.paths:
+            self._hub.tell(session, _notice(done, session.state.cwd))
+        return {"turn": done.turn, "paths": done.paths, "failures": to_builtins(done.failures)}
 
     async def _do(
         self,
@@ -71,17 +105,16 @@ class RewindMethods:
         session: LiveSession,
         name: str,
         title: str,
-        work: Coroutine[Any, Any, RewindDone],
+        work: Callable[[], Awaitable[JsonObject]],
     ) -> JsonObject:
         """No file is changed before the audit log has it; what goes wrong has a line, too."""
-        results: list[RewindDone] = []
+        results: list[JsonObject] = []
         task = self._hub.owner.start(
             self._carry_out(client, session, f"_dragoman/hub/{name}", title, work, results)
         )
         task.add_done_callback(look_at_error)  # the client may have left
         await asyncio.shield(task)
-        (done,) = results
-        return {"turn": done.turn, "paths": done.paths, "failures": to_builtins(done.failures)}
+        return results[0]
 
     async def _carry_out(
         self,
@@ -89,25 +122,16 @@ class RewindMethods:
         session: LiveSession,
         method: str,
         title: str,
-        work: Coroutine[Any, Any, RewindDone],
-        results: list[RewindDone],
+        work: Callable[[], Awaitable[JsonObject]],
+        results: list[JsonObject],
     ) -> None:
         attempts, person = self._hub.broker.attempts, client.grant.name
+        await attempts.write_change(session, method, title, person=person, kind="edit")
         try:
-            await attempts.write_change(session, method, title, person=person, kind="edit")
-        except BaseException:
-            work.close()
-            raise
-        try:
-            done = await work
+            results.append(await work())
         except ErrorAnswer as error:
             attempts.write_refusal(method, error.message, person=person, session=session, title=title)
             raise
-        results.append(done)
-        log.info("session %s: %d files put back by %s", session.id, len(done.paths), person)
-        self._progress.forget(session.id)
-        if done.paths:
-            self._hub.tell(session, _notice(done, session.state.cwd))
 
     async def _turn(self, client: HubClient, params: dict[str, Raw]) -> tuple[LiveSession, int, Places]:
         session = await self._session(client, params)

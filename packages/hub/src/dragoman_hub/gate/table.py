@@ -129,6 +129,8 @@ REQUESTS: dict[str, GateRow] = {
     f"{HUB}rewind/preview": GateRow(scopes=("prompt",), effect="look", shows=True),
     f"{HUB}rewind": GateRow(scopes=("prompt",), effect="drive", shows=True),
     f"{HUB}rewind/undo": GateRow(scopes=("prompt",), effect="drive", shows=True),
+    # The new folder is beside the old one: that the token may use it is seen there, too.
+    f"{HUB}fork": GateRow(scopes=("prompt",), effect="open", shows=True),
     f"{HUB}queue/edit": GateRow(scopes=("prompt",), effect="drive", places=(("prompt", "blocks"),)),
     f"{HUB}queue/withdraw": GateRow(scopes=("prompt",), effect="drive"),
     # It names another agent than the session's; the folders are the session's.

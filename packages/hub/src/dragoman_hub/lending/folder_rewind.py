@@ -1,4 +1,4 @@
-"""Restores the files of a session to their state before a turn, and undoes that.
+"""Restores the files of a session to their state before a turn, and undoes that, or forks them.
 
 The turn is named by the key of its prompt, or by its number. What is shown first is what is done, or nothing
 is: an identity names the plan. Files that a person changed since, or nobody knows who, stay unless they are
@@ -9,12 +9,14 @@ refuses it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+from dragoman.errors import LocalMistake
 from dragoman.wire.codes import invalid_params, invalid_request
 from dragoman_hub.lending.turn_changes import TurnChanges
+from dragoman_local.workspace.fork_folder import ForkPlan, fork_folder, fork_name, plan_fork
 from dragoman_local.workspace.rewind import (
     NOTHING_TO_UNDO,
     UNKNOWN,
@@ -76,19 +78,38 @@ class HubRewind:
             self._changes.forget_ended({cwd, *(root for root, _ in places)})
         return done
 
+    async def fork_plan(self, session_id: str, turn: int, places: Places) -> ForkPlan:
+        """A folder with the files as they were before a turn. Raises the answer to why there is none."""
+        root, look = places[0]
+        name = fork_name(session_id, turn - 1)
+        with _refusing():
+            return await asyncio.to_thread(plan_fork, self._store(), root, look, name=name)
+
+    async def fork(self, plan: ForkPlan) -> None:
+        """Make it. Raises the answer to why it can't be made."""
+        with _refusing():
+            await fork_folder(self._store(), plan)
+
     @asynccontextmanager
     async def _planned(self, cwd: str, places: Places) -> AsyncIterator[FolderRewind]:
         """Until it is left, nothing else may happen in these folders. Raises the answer to a refusal."""
         await self._changes.looks_done(cwd, [root for root, _ in places])
         async with self._lock, self._changes.folder_lock(cwd):
-            try:
+            with _refusing(RewindRefused):
                 async with planned_rewind(self._store(), places) as rewind:
                     yield rewind
-            except RewindRefused as error:
-                raise invalid_request(str(error)) from error
 
     def _store(self) -> TreeStore:
         store = self._changes.store
         if store is None:
             raise invalid_request("this hub does not remember files")
         return store
+
+
+@contextmanager
+def _refusing(kind: type[LocalMistake] = LocalMistake) -> Iterator[None]:
+    """What is refused here is the answer to a client."""
+    try:
+        yield
+    except kind as error:
+        raise invalid_request(str(error)) from error

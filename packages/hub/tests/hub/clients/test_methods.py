@@ -72,6 +72,7 @@ SCOPES: dict[str, Scope] = {
     "_dragoman/hub/revert": "approve",
     "_dragoman/hub/commit/preview": "approve",
     "_dragoman/hub/commit": "approve",
+    "_dragoman/hub/fork": "prompt",
     "_dragoman/hub/rewind": "prompt",
     "_dragoman/hub/rewind/preview": "prompt",
     "_dragoman/hub/rewind/undo": "prompt",

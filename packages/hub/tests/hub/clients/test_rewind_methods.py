@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, Turn
+from dragoman.errors import ErrorAnswer
 from dragoman_hub.gate.admission import Grant
 from tests.hub.lending.writer_stage import Doors, writer
 from tests.hub.sessions.stage import Stage, Talker, staged
@@ -17,7 +18,9 @@ from tests.runtime.raw import until
 
 pytestmark = [pytest.mark.bound(30), pytest.mark.usefixtures("patient_looks")]
 
-REWIND, PREVIEW, UNDO = (f"_dragoman/hub/{name}" for name in ("rewind", "rewind/preview", "rewind/undo"))
+REWIND, PREVIEW, UNDO, FORK = (
+    f"_dragoman/hub/{name}" for name in ("rewind", "rewind/preview", "rewind/undo", "fork")
+)
 
 
 @pytest.fixture
@@ -228,3 +231,46 @@ async def test_a_hub_that_keeps_nothing_says_so_and_offers_nothing(project: Path
         assert standing["snapshot"]["remembersFiles"] is True
         assert "no record" in await why(client, PREVIEW, {"sessionId": session, "key": "unheard of"})
         assert "no record" in await why(client, PREVIEW, {"sessionId": session, "key": "first' or ''='"})
+
+
+async def test_a_fork_has_the_files_and_the_words_of_before_a_turn(project: Path, trees: str) -> None:
+    audit = project.parent / "audit.jsonl"
+    async with staged({"one": writer}, changes=True, trees=trees, audit=str(audit)) as stage:
+        client, session = await two_turns(stage, project)
+        after, look = there(project), {"sessionId": session, "key": "second"}
+        turns = (await client.call("_dragoman/hub/turns", {"sessionId": session}))["turns"]
+        made = await client.call(FORK, {**look, "before": turns[1]["cursor"]})
+        folder = Path(made["folder"])
+        assert (folder.parent, made["branch"], made["files"], made["left"]) == (project.parent, "", 2, [])
+        assert there(folder) == {"a.txt": "new\n", "old.txt": "old\nlines\n"}
+        assert there(project) == after
+        fork = await stage.hub.session(made["sessionId"])
+        assert (fork.state.cwd, fork.state.turns) == (str(folder), 1)
+        await turn(client, fork.id, "write c.txt", "third")
+        assert sorted(there(folder)) == ["a.txt", "c.txt", "old.txt"]
+        narrow = await stage.client(
+            Grant("narrow", frozenset({"prompt", "observe"}), roots=(str(project),))
+        ).begin()
+        assert "may not use" in await why(narrow, FORK, look)  # the new folder would be beside its own
+        for poor in ("observe", "approve"):
+            other = await stage.client(Grant("poor", frozenset({poor}))).begin()
+            assert "may not" in await why(other, FORK, look)
+        (project / "old.txt").write_text("typed\n")
+        assert "no record" in await why(client, FORK, {**look, "key": "third"})
+        assert [path.name for path in project.parent.iterdir() if "fork" in path.name] == [folder.name]
+    line, *refusals = [json.loads(line) for line in audit.read_text().splitlines()]
+    assert (line["method"], line["kind"], line["outcome"]) == (FORK, "edit", "allow"), refusals
+    assert line["title"] == f"from before turn 2 to {folder}"
+
+
+async def test_a_fork_that_cannot_be_made_leaves_nothing(
+    project: Path, trees: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise ErrorAnswer(-32603, "no session for you")
+
+    async with staged({"one": writer}, changes=True, trees=trees) as stage:
+        client, session = await two_turns(stage, project)
+        monkeypatch.setattr("dragoman_hub.clients.rewind_methods.fork", fail)
+        assert "no session" in await why(client, FORK, {"sessionId": session, "key": "first"})
+    assert not [path.name for path in project.parent.iterdir() if "fork" in path.name]

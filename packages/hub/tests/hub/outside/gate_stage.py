@@ -200,6 +200,7 @@ ACTS: dict[tuple[str, bool], Act] = {
     (f"{HUB}rewind/preview", True): Act(lambda scene: json.loads(scene.detail), needs="rewind"),
     (f"{HUB}rewind", True): Act(lambda scene: json.loads(scene.detail), needs="rewind"),
     (f"{HUB}rewind/undo", True): Act(needs="undo"),
+    (f"{HUB}fork", True): Act(lambda scene: json.loads(scene.detail), needs="rewind"),
     (f"{HUB}queue/edit", True): Act(
         lambda scene: {"key": scene.detail, "prompt": text("changed")}, needs="queue"
     ),

@@ -1,7 +1,7 @@
 """Makes a copy of a folder as it was in a snapshot: as a git work tree, or as a plain copy.
 
-    plan = plan_fork(store, root, look, name="fork-3")
-    make_fork(store, plan)
+    plan = plan_fork(store, root, look, name=fork_name(session, 3))
+    await fork_folder(store, plan)  # makes it, and remembers what it was made of
 
 The repository gets the new work tree and its branch, and nothing else: the checkout, the index and all other
 refs stay as they are, no hook runs, and no program that the configuration names. So files are written as
@@ -10,7 +10,9 @@ their commit holds them, without filters. Files whose content is not kept come f
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from itertools import count
@@ -25,7 +27,8 @@ from dragoman_local.workspace.change_set import put_entry
 from dragoman_local.workspace.folder_snapshot import find_repository
 from dragoman_local.workspace.git_objects import GIT_SECONDS, ask_git, read_objects, tracked_files
 from dragoman_local.workspace.snapshot_entries import Kind, SnapshotEntry, content_digest, open_parent
-from dragoman_local.workspace.tree_store import TreeStore
+from dragoman_local.workspace.snapshots import take_snapshot
+from dragoman_local.workspace.tree_store import Fork, TreeStore
 
 
 class ForkPlan(Struct, frozen=True, kw_only=True):
@@ -48,6 +51,15 @@ class ForkPlan(Struct, frozen=True, kw_only=True):
     """By path in `place`, what is written from the commit: its kind and its object."""
     left: Sequence[str] = ()
     """Files that were there and will not be: secret, ignored or too large to be kept."""
+
+    @property
+    def file_count(self) -> int:
+        return len(self.entries) + len(self.tracked)
+
+
+def fork_name(session: str, turn: int) -> str:
+    """The name of a fork as a session was after a turn."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", f"fork-{session[:8]}-{turn}")
 
 
 def plan_fork(store: TreeStore, root: str, look: int, *, place: str | None = None, name: str) -> ForkPlan:
@@ -95,6 +107,15 @@ def plan_fork(store: TreeStore, root: str, look: int, *, place: str | None = Non
     )
 
 
+async def fork_folder(store: TreeStore, plan: ForkPlan) -> None:
+    """Make the copy, and remember who wrote its lines. Raises `LocalMistake`."""
+    await asyncio.to_thread(make_fork, store, plan)
+    async with await take_snapshot([plan.folder], store=store) as snapshot:
+        await snapshot.record(None, "now")
+    looks = await asyncio.to_thread(store.looks, plan.folder)
+    await asyncio.to_thread(store.record_fork, plan.folder, Fork(plan.root, plan.look, looks[-1].id))
+
+
 def make_fork(store: TreeStore, plan: ForkPlan) -> None:
     """Make the copy. An incomplete copy is removed again."""
     try:
@@ -112,7 +133,7 @@ def make_fork(store: TreeStore, plan: ForkPlan) -> None:
                 plan.place, path, SnapshotEntry(kind, content_digest(content), len(content), mode), content
             )
     except BaseException as error:
-        _take_away(plan)
+        remove_fork(plan)
         if isinstance(error, GitFailed | GitTimeout | OSError):
             raise LocalMistake(f"the fork could not be made in {plan.place}: {error}") from error
         raise
@@ -160,7 +181,8 @@ def _write(place: str, path: str, entry: SnapshotEntry, content: bytes) -> None:
         os.close(folder)
 
 
-def _take_away(plan: ForkPlan) -> None:
+def remove_fork(plan: ForkPlan) -> None:
+    """Take away a copy that nobody has worked in, with its branch."""
     shutil.rmtree(plan.place, ignore_errors=True)
     if plan.branch:
         forget = ("update-ref", "-d", f"refs/heads/{plan.branch}", plan.base)  # if it is as we made it

@@ -9,9 +9,12 @@ or a turn's, it is the person's.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from heapq import heappop, heappush
 from itertools import count, pairwise
+from math import inf
 from typing import NamedTuple
 
 from dragoman_local.workspace.change_set import is_temporary
@@ -110,18 +113,21 @@ class LineHistory:
         root: str,
         *,
         choose: ChooseTurn = nobody,
+        since: int = 0,
     ) -> None:
+        """With `since`, only what changed after that look is asked for."""
         self._store = store
         self._choose = choose
-        self.line = line = folder_line(store, root)
-        self._looks, self._changes, self._turns = line.looks, line.changes, line.turns
+        self._since = since
+        self.line = line = folder_line(store, root, since=since)
+        self._looks, self._places = line.looks, {look.id: place for place, look in enumerate(line.looks)}
         self._others = [
             turn
             for other in store.roots()
             if other != root and (other.startswith(f"{root}/") or root.startswith(f"{other}/"))
             for turn in store.turns(other)
         ]
-        self._between: dict[int, list[Turn]] = {}
+        self._between = _turns_by_look(line.looks, line.turns)
 
     def origins(self, path: str) -> list[tuple[str, Origin]] | None:
         """The lines of a file at the last look, with their origins; None if it is not kept there as text."""
@@ -161,20 +167,18 @@ class LineHistory:
 
     def has_found(self, path: str, digest: str) -> bool:
         """Whether some look found this content at this path."""
-        entries = (changes[path].entry for changes in self._changes.values() if path in changes)
-        return any(entry is not None and entry.digest == digest for entry in entries)
+        return digest in _digests(self.line.changes_of(path).values())
 
     def _follow(self, wanted: set[str]) -> tuple[dict[str, _File | None], dict[str, dict[str, _File]]]:
         """The files at the last look, and all texts by path and digest: what comes back is as it was."""
-        needed = self._closure(wanted)
+        found_changes = self._closure(wanted)
         files: dict[str, _File | None] = {}
         earlier: dict[str, dict[str, _File]] = {}
         removed: RemovedLines[Origin] = RemovedLines()
-        removed_count, last = 0, None
-        for look in self._looks:
-            changes = {
-                path: change for path, change in self._changes.get(look.id, {}).items() if path in needed
-            }
+        removed_count = 0
+        for number, changes in sorted(found_changes.items()):
+            place = self._places[number]
+            look, last = self._looks[place], self._looks[place - 1] if place else None
             gone = {
                 path: file for path in changes if changes[path].entry is None and (file := files.get(path))
             }
@@ -197,55 +201,67 @@ class LineHistory:
             removed.age()
             if removed_count > MOST_EARLIER:
                 removed, removed_count = RemovedLines(), 0
-            last = look
         return files, earlier
 
     def side_by_side(self) -> list[Turn]:
         """Turns that ran at the same time as another one: their known work decides."""
-        found: dict[int, Turn] = {}
-        for last, look in pairwise(self._looks):
-            turns = self._turns_between(last, look)
-            if len(turns) > 1:
-                found |= {turn.id: turn for turn in turns}
+        found = {turn.id: turn for turns in self._between.values() if len(turns) > 1 for turn in turns}
         return list(found.values())
 
-    def changed_by_others(self, since: int) -> set[str]:
-        """Files that another or an unknown program changed after a look."""
+    def changed_by_others(self) -> set[str]:
+        """Files that were changed after `since` by somebody else than a turn, or nobody knows by whom."""
         found: set[str] = set()
-        contents: dict[str, set[str]] = {}  # that a rewind may have put back
-        for last, look in pairwise((None, *self._looks)):
-            assert look is not None
-            changes = self._changes.get(look.id, {})
-            if last is not None and look.id > since:
-                turns = self._turns_between(last, look)
-                torn = [turn for turn in turns if turn.is_torn and turn.last == look.id]
-                if not any(turn.kind != "turn" for turn in turns):
-                    found |= {
-                        path
-                        for path, change in changes.items()
-                        if not change.is_sure or isinstance(self._owners(change, last, look), Origin)
-                    }
-                elif torn:  # it was killed, and somebody may have worked after it
-                    found |= {
-                        path
-                        for path, change in changes.items()
-                        if change.entry is not None
-                        and change.entry.digest not in contents.get(path, ())
-                        and not is_temporary(path)
-                    }
-            for path, change in changes.items():
-                if change.entry is not None:
-                    contents.setdefault(path, set()).add(change.entry.digest)
+        first = max(bisect_right(self._looks, (self._since, inf)) - 1, 0)
+        for last, look in pairwise(self._looks[first:]):
+            turns = self._between.get(look.id, ())
+            torn = [turn for turn in turns if turn.is_torn and turn.last == look.id]
+            if not any(turn.kind != "turn" for turn in turns):
+                found |= {
+                    path
+                    for path, change in self.line.changes_at(look.id).items()
+                    if not change.is_sure or isinstance(self._owners(change, last, look), Origin)
+                }
+            elif torn:  # it was killed, and somebody may have worked after it
+                found |= {
+                    path
+                    for path, change in self.line.changes_at(look.id).items()
+                    if change.entry is not None
+                    and not is_temporary(path)
+                    and change.entry.digest not in self._digests_before(look, path)
+                }
         return found
 
-    def _closure(self, wanted: set[str]) -> set[str]:
-        """These files, and those from which lines may have come to them."""
-        needed = set(wanted)
-        for look in reversed(self._looks[1:]):  # before the first look there was nothing to move
-            changes = self._changes.get(look.id, {})
-            if not needed.isdisjoint(changes):
-                needed |= changes.keys()
-        return needed if len(needed) < MOST_FILES else wanted
+    def _digests_before(self, look: Look, path: str) -> set[str]:
+        """Contents that a rewind may have put back."""
+        changes = self.line.changes_of(path).items()
+        return _digests(change for number, change in changes if number < look.id)
+
+    def _closure(self, wanted: set[str]) -> dict[int, dict[str, Change]]:
+        """The changes of these files, and of those from which lines may have come to them, by look."""
+        found: dict[int, dict[str, Change]] = {}
+        needed: set[str] = set()
+        looks: list[int] = []  # that changed one of them, negative: the last one comes first
+
+        def follow(paths: Set[str], before: float) -> None:
+            for path in paths - needed:
+                needed.add(path)
+                for look, change in self.line.changes_of(path).items():
+                    if look < before and look not in found:
+                        heappush(looks, -look)
+                    found.setdefault(look, {})[path] = change
+
+        follow(wanted, inf)
+        first = self._looks[0].id if self._looks else 0
+        while looks and len(needed) < MOST_FILES:
+            look = -heappop(looks)
+            if look > first:  # before the first look there was nothing to move
+                follow(self.line.changes_at(look).keys(), look)
+        if len(needed) < MOST_FILES:
+            return found
+        found.clear()
+        needed.clear()
+        follow(wanted, 0)
+        return found
 
     def _edit(
         self,
@@ -351,7 +367,7 @@ class LineHistory:
         """The possible authors of a change between two looks."""
         if last is None:
             return UNKNOWN
-        turns = self._turns_between(last, look)
+        turns = self._between.get(look.id, ())
         if not turns:
             is_quiet = not any(self._is_beside(turn, last, look) for turn in self._others)
             return PERSON if is_quiet else UNKNOWN
@@ -360,12 +376,6 @@ class LineHistory:
             for turn in turns
         )
         return turns if is_clear else UNKNOWN
-
-    def _turns_between(self, last: Look, look: Look) -> list[Turn]:
-        """Turns that ran, or may have run, between two looks."""
-        if look.id not in self._between:
-            self._between[look.id] = [turn for turn in self._turns if _covers(turn, last, look)]
-        return self._between[look.id]
 
     def _is_beside(self, turn: Turn, last: Look, look: Look) -> bool:
         """Whether a turn in a folder around this one, or within it, may have run between two looks."""
@@ -383,11 +393,24 @@ def _plain_lines(data: bytes) -> list[str]:
     return [line.removesuffix("\n").removesuffix("\r") for line in lines_of(text)]
 
 
-def _covers(turn: Turn, last: Look, look: Look) -> bool:
-    """Whether a turn ran, or may have run, between two looks."""
-    if turn.first is None:  # nobody knows when it began
-        return turn.last == look.id or (turn.last is None and turn.time <= look.time)
-    return turn.first <= last.id and (turn.last is None or turn.last >= look.id)
+def _turns_by_look(looks: Sequence[Look], turns: Iterable[Turn]) -> dict[int, list[Turn]]:
+    """Turns that ran, or may have run, between each look and the one before it."""
+    found: dict[int, list[Turn]] = {}
+    for turn in turns:
+        end = len(looks) if turn.last is None else bisect_right(looks, (turn.last, inf))
+        if turn.first is not None:
+            begin = bisect_left(looks, (turn.first,)) + 1
+        elif turn.last is not None:
+            begin = bisect_left(looks, (turn.last,))
+        else:  # nobody knows when it began
+            begin = bisect_left(looks, turn.time, key=lambda look: look.time)
+        for look in looks[max(begin, 1) : end]:
+            found.setdefault(look.id, []).append(turn)
+    return found
+
+
+def _digests(changes: Iterable[Change]) -> set[str]:
+    return {change.entry.digest for change in changes if change.entry is not None}
 
 
 def _take_returned(

@@ -18,9 +18,10 @@ from dragoman_local.workspace.snapshot_entries import MEBIBYTE
 
 TABLE = """
 create table if not exists blobs (
-    id integer primary key, digest blob not null unique, base integer, links integer not null,
+    id integer primary key, digest blob not null, base integer, links integer not null,
     size integer not null, data blob not null
 );
+create index if not exists blobs_by_digest on blobs (substr(digest, 1, 6));
 """
 
 MOST_LINKS = 200
@@ -41,12 +42,14 @@ class PackedContents:
     def __init__(self) -> None:
         self._recent: OrderedDict[int, bytes] = OrderedDict()
         self._recent_bytes = 0
+        self._version = 0
 
     def keep(self, connection: sqlite3.Connection, contents: Mapping[str, tuple[bytes, str | None]]) -> int:
         """Keep contents by their digests, each packed against the digest that is named with it; the bytes
         that are new.
         """
         added = 0
+        self._forget_changed(connection)
         for name, (data, base_name) in contents.items():
             digest = bytes.fromhex(name)
             if self._row(connection, digest) is None:
@@ -59,10 +62,10 @@ class PackedContents:
         """Digests without stored content."""
         return {name for name in digests if self._row(connection, bytes.fromhex(name)) is None}
 
-    def sweep(self, connection: sqlite3.Connection, live: Collection[bytes]) -> None:
-        """Remove contents without a reference; what is packed against them is packed anew."""
+    def sweep(self, connection: sqlite3.Connection, live: Collection[int]) -> None:
+        """Remove all contents but those of these numbers; what is packed against them is packed anew."""
         rows = connection.execute("select id, digest, base from blobs").fetchall()
-        dead = {number for number, digest, _ in rows if digest not in live}
+        dead = {number for number, _, _ in rows if number not in live}
         for number, digest, base in rows:
             if number not in dead and base in dead:
                 packed = _pack(self.content(connection, digest), b"")
@@ -75,15 +78,25 @@ class PackedContents:
 
     def content(self, connection: sqlite3.Connection, digest: bytes) -> bytes:
         """The stored content with a digest; FileNotFoundError if nothing is."""
+        self._forget_changed(connection)
         row = self._row(connection, digest)
         if row is None:
             raise FileNotFoundError(f"no content is kept under {digest.hex()}")
         return self._unpacked(connection, row[0])
 
+    def _forget_changed(self, connection: sqlite3.Connection) -> None:
+        """Another process may have removed contents, and used their numbers for others."""
+        version = connection.execute("pragma data_version").fetchone()[0]
+        if version != self._version:
+            self._version = version
+            self._recent.clear()
+            self._recent_bytes = 0
+
     def _row(self, connection: sqlite3.Connection, digest: bytes) -> tuple[int, int] | None:
         """Its number, and how many others have to be unpacked for it."""
         row: tuple[int, int] | None = connection.execute(
-            "select id, links from blobs where digest = ?", (digest,)
+            "select id, links from blobs where substr(digest, 1, 6) = substr(?1, 1, 6) and digest = ?1",
+            (digest,),
         ).fetchone()
         return row
 

@@ -159,7 +159,8 @@ def _plan(store: TreeStore, now: Snapshot, look: int) -> RewindPlan:
     root = now.roots[0]
     there, wanted = now.entries, store.tree(root, look)
     different = [path for path in sorted(wanted.keys() | there.keys()) if wanted.get(path) != there.get(path)]
-    missing = store.missing(entry.digest for entry in (*wanted.values(), *there.values()) if entry.is_kept)
+    sides = [entry for path in different for tree in (wanted, there) if (entry := tree.get(path))]
+    missing = store.missing(entry.digest for entry in sides if entry.is_kept)
 
     def is_kept(entry: SnapshotEntry | None) -> bool:
         return entry is None or (entry.is_kept and entry.digest not in missing)
@@ -175,7 +176,7 @@ def _plan(store: TreeStore, now: Snapshot, look: int) -> RewindPlan:
         wanted.pop(path, None)
         if path in there:
             wanted[path] = there[path]
-    persons = LineHistory(store, root).changed_by_others(look)
+    persons = LineHistory(store, root, since=look).changed_by_others()
     seen = [(path, wanted.get(path), there.get(path), path in persons) for path in different]
     return RewindPlan(
         store,
@@ -306,10 +307,10 @@ def undo_places(store: TreeStore, folders: Sequence[str]) -> Places:
 def turn_places(store: TreeStore, turns: Collection[Turn]) -> list[tuple[str, int]]:
     """The folders of these turns, each with the look before its turn."""
     return [
-        (root, turn.first)
-        for root in store.roots()
-        for turn in store.turns(root)
-        if turn in turns and turn.first is not None
+        (root, first)
+        for turn in dict.fromkeys(turn.id for turn in turns)
+        for root, first, _ in store.folders_of(turn)
+        if first is not None
     ]
 
 
@@ -346,9 +347,8 @@ def rewind_note(store: TreeStore, session: str, roots: Collection[str]) -> str:
                 since.append(turn)
             elif since:
                 since.pop()
-        looks = {turn.last for turn in since}
-        changes = store.changes(root) if is_known and looks else {}
-        paths = sorted({path for look, own in changes.items() if look in looks for path in own})
+        looks = {turn.last for turn in since if turn.last is not None} if is_known else set()
+        paths = sorted({path for look in looks for path in store.changes_at(look)})
         if paths:
             more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
             title = since[-1].prompt or "an earlier state"

@@ -20,6 +20,15 @@ _FORGET_FOLDER = (
     "delete from folders where id = ?",
 )
 
+_RENEW_FILES = (
+    "delete from files where folder = ? and id not in (select file from changes)",
+    "update files set record = null where folder = ? and digest is not "
+    "(select digest from changes where file = files.id order by look desc limit 1)",
+    "update files set (kind, digest, size, mode) = (select kind, digest, size, mode from changes "
+    "where file = files.id order by look desc limit 1) where folder = ?",
+)
+"""Files are as the last look that is left found them."""
+
 
 def erase_turns(
     connection: sqlite3.Connection, contents: PackedContents, turns: Sequence[tuple[int]]
@@ -37,7 +46,7 @@ def erase_turns(
     for folder, ends in spans.items():
         _merge_looks(connection, folder, ends)
     rows = connection.execute("select digest from changes union select digest from files")
-    contents.sweep(connection, {row[0] for row in rows if isinstance(row[0], bytes)})
+    contents.sweep(connection, {row[0] for row in rows if isinstance(row[0], int)})
 
 
 def _merge_looks(
@@ -66,17 +75,20 @@ def _merge_looks(
         ).fetchone()[0]
         if following is not None:
             connection.execute(
-                "update changes set is_sure = 0 where look = ? and path in "
-                "(select path from changes where look = ?)",
+                "update changes set is_sure = 0 where look = ? and file in "
+                "(select file from changes where look = ?)",
                 (following, look),
             )
             connection.execute(
                 "update or ignore changes set look = ?, is_sure = 0 where look = ?", (following, look)
             )
+        else:  # whoever looks next finds what an erased turn left
+            connection.execute(
+                "update looks set is_whole = 0 "
+                "where id = (select max(id) from looks where folder = ? and id < ?)",
+                (folder, look),
+            )
         connection.execute("delete from changes where look = ?", (look,))
         connection.execute("delete from looks where id = ?", (look,))
-    connection.execute(
-        "delete from files where folder = ?1 and digest not in (select digest from changes "
-        "join looks on look = id where looks.folder = ?1 and digest is not null)",
-        (folder,),
-    )
+    for statement in _RENEW_FILES:
+        connection.execute(statement, (folder,))

@@ -41,21 +41,21 @@ WAIT_SECONDS = 10.0
 PROMPT_LENGTH = 2000
 """Characters that are kept of a prompt, without its secrets; the journal has all of it."""
 
-_VERSION = 1
+_VERSION = 2
 
 _TABLES = """
 create table if not exists folders (id integer primary key, root text not null);
 create table if not exists files (
-    folder integer not null, path text not null, kind text not null, digest blob not null,
-    size integer not null, mode integer, record blob, primary key (folder, path)
-) without rowid;
+    id integer primary key, folder integer not null, path text not null, kind text, digest blob,
+    size integer, mode integer, record blob, unique (folder, path)
+);
 create table if not exists looks (
     id integer primary key autoincrement, folder integer not null, time real not null,
     is_whole integer not null
 );
 create table if not exists changes (
-    look integer not null, path text not null, kind text, digest blob, size integer, mode integer,
-    changed integer, is_sure integer not null, primary key (look, path)
+    look integer not null, file integer not null, kind text, digest blob, size integer, mode integer,
+    changed integer, is_sure integer not null, primary key (look, file)
 ) without rowid;
 create table if not exists journals (id integer primary key, path text not null);
 create table if not exists turns (
@@ -73,12 +73,77 @@ create table if not exists forks (
 create table if not exists turn_keys (turn integer primary key, key text not null);
 create index if not exists folders_by_root on folders (root);
 create index if not exists looks_by_folder on looks (folder);
+create index if not exists changes_by_file on changes (file, look);
 create index if not exists turns_by_session on turns (session, kind, number);
 create index if not exists open_spans on spans (folder) where last is null;
+create index if not exists spans_by_folder on spans (folder, coalesce(last, 1e18));
 create index if not exists rewinds on turns (id) where kind = 'rewind';
 """
 
+_OLD_TABLES = "alter table files rename to old_files; alter table changes rename to old_changes;"
+"""Version 1 had whole paths and digests in both."""
 
+_FROM_OLD = """
+insert into files (folder, path) select folder, path from old_files
+    union select folder, path from old_changes join looks on look = looks.id;
+update files set (kind, digest, size, mode, record) = (
+    select kind, coalesce(blobs.id, old.digest), old.size, mode, record
+    from old_files as old left join blobs on blobs.digest = old.digest
+    where old.folder = files.folder and old.path = files.path
+);
+insert into changes
+    select look, files.id, old.kind, coalesce(blobs.id, old.digest), old.size, old.mode, changed, is_sure
+    from old_changes as old join looks on look = looks.id
+    join files on files.folder = looks.folder and files.path = old.path
+    left join blobs on blobs.digest = old.digest;
+drop table old_files; drop table old_changes;
+"""
+
+_UPSERT_FILE = (
+    "insert into files (folder, path, kind, digest, size, mode, record) values (?1, ?2, ?3, coalesce("
+    "(select id from blobs where substr(digest, 1, 6) = substr(?4, 1, 6) and digest = ?4), ?4), ?5, ?6, ?7) "
+    "on conflict (folder, path) do update set kind = excluded.kind, digest = excluded.digest, "
+    "size = excluded.size, mode = excluded.mode, record = excluded.record"
+)
+_NEW_CHANGE = """
+insert into changes select ?, id, kind, digest, size, mode, ?, ? from files where folder = ? and path = ?
+"""
+_CHANGES_AT = (
+    "select path, changes.kind, coalesce(blobs.digest, changes.digest), changes.size, changes.mode, changed, "
+    "is_sure from changes join files on file = files.id left join blobs on blobs.id = changes.digest "
+    "where look = ?"
+)
+_CHANGES_OF = (
+    "select look, changes.kind, coalesce(blobs.digest, changes.digest), changes.size, changes.mode, changed, "
+    "is_sure from folders join files on folder = folders.id join changes on file = files.id "
+    "left join blobs on blobs.id = changes.digest where root = ? and path = ? order by look"
+)
+# As the files are now, but for those that changed since: of these, the last change before.
+_TREE = """
+with here as (select id from folders where root = :root),
+later as (
+    select distinct file from looks cross join changes on look = looks.id
+    where folder = (select id from here) and looks.id > :look
+),
+entries as (
+    select path, kind, digest, size, mode from files
+        where folder = (select id from here) and kind is not null and id not in (select file from later)
+    union all select path, old.kind, old.digest, old.size, old.mode from later
+        join files on files.id = later.file
+        join changes as old on old.file = later.file
+        and old.look = (select max(look) from changes where file = later.file and look <= :look)
+        where old.kind is not null
+)
+select path, kind, coalesce(blobs.digest, entries.digest), entries.size, mode
+    from entries left join blobs on blobs.id = entries.digest
+"""
+_TURNS = (
+    "select turns.id, session, number, turns.kind, journals.path, stream, agent, prompt, time, first, last, "
+    "is_torn, coalesce(key, '') from turns join journals on journal = journals.id "
+    "left join turn_keys on turn_keys.turn = turns.id "
+    "join spans on spans.turn = turns.id join folders on folder = folders.id "
+    "where coalesce(last, 1e18) > :since"
+)
 _NEW_TURN = (
     "insert into turns (session, kind, number, journal, stream, agent, prompt, time, mark) "
     "select ?1, ?2, 1 + coalesce(max(number), 0), ?3, ?4, ?5, ?6, ?7, ?8 from turns "
@@ -263,15 +328,16 @@ class TreeStore:
             self.path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
-            version = connection.execute("pragma user_version").fetchone()[0]
-            if version not in (0, _VERSION):
+            version = _version(connection)
+            if version > _VERSION:
                 raise LocalMistake(f"{self.path} was written by a newer Dragoman: update this one")
             if not version:
                 connection.execute("pragma page_size = 1024")
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
             connection.execute("pragma secure_delete = on")
-            connection.executescript(f"{TABLE} {_TABLES} pragma user_version = {_VERSION};")
+            if version < _VERSION:
+                _make_tables(connection)
         except BaseException:
             connection.close()
             raise
@@ -303,9 +369,9 @@ class TreeStore:
         """The files of the last look, with the system's records, and whether the content is kept."""
         with self._reading() as connection:
             rows = connection.execute(
-                "select path, kind, files.digest, files.size, mode, record, blobs.id is not null from files "
-                "join folders on folder = folders.id left join blobs on blobs.digest = files.digest "
-                "where root = ?",
+                "select path, kind, coalesce(blobs.digest, files.digest), files.size, mode, record, "
+                "blobs.id is not null from files join folders on folder = folders.id "
+                "left join blobs on blobs.id = files.digest where root = ? and kind is not null",
                 (root,),
             ).fetchall()
         return {row[0]: (_entry(*row[1:5]), row[5], bool(row[6])) for row in rows}
@@ -326,6 +392,7 @@ class TreeStore:
                 raise StaleLook
             known = self._known_files(connection, folder, None if last is None else last[:2])
             changes = list(_changes(known.entries, capture, is_sure=last is not None and bool(last[2])))
+            self._update_files(connection, folder, known, capture)
             if last is not None and not changes and capture.is_complete and last[2] and not capture.unknown:
                 look: int = last[0]
                 connection.execute("update looks set time = ? where id = ?", (capture.began_at, look))
@@ -335,12 +402,8 @@ class TreeStore:
                     (folder, capture.began_at, capture.is_complete),
                 )
                 look = int(cursor.lastrowid or 0)
-                _execute_many(
-                    connection,
-                    "insert into changes values (?, ?, ?, ?, ?, ?, ?, ?)",
-                    [(look, *change) for change in changes],
-                )
-            self._update_files(connection, folder, known, capture)
+                rows = [(look, changed, is_sure, folder, path) for path, changed, is_sure in changes]
+                _execute_many(connection, _NEW_CHANGE, rows)
             self._close_torn(connection, folder, look)
             self._set_end(connection, folder, look, turn, at)
             capture.look = look
@@ -382,7 +445,9 @@ class TreeStore:
         if files is not None and at == last:
             return files
         rows = connection.execute(
-            "select path, kind, digest, size, mode, record from files where folder = ?", (folder,)
+            "select path, kind, coalesce(blobs.digest, files.digest), files.size, mode, record from files "
+            "left join blobs on blobs.id = files.digest where folder = ? and kind is not null",
+            (folder,),
         ).fetchall()
         records = {row[0]: row[5] for row in rows if row[5] is not None}
         return _Files({row[0]: _entry(*row[1:5]) for row in rows}, records)
@@ -391,22 +456,23 @@ class TreeStore:
         self, connection: sqlite3.Connection, folder: int, known: _Files, capture: Capture
     ) -> None:
         entries, records = known
-        rows = [
+        rows: list[tuple[object, ...]] = [
             (folder, path, *_row_of(entry), capture.records.get(path))
             for path, entry in capture.entries.items()
             if entries.get(path) != entry or records.get(path) != capture.records.get(path)
         ]
-        _execute_many(connection, "insert or replace into files values (?, ?, ?, ?, ?, ?, ?)", rows)
         if capture.is_complete:
-            gone = [(folder, path) for path in entries.keys() - capture.entries.keys()]
-            _execute_many(connection, "delete from files where folder = ? and path = ?", gone)
+            gone = entries.keys() - capture.entries.keys()
+            rows += [(folder, path, None, None, None, None, None) for path in gone]
+        _execute_many(connection, _UPSERT_FILE, rows)
 
-    def looks(self, root: str) -> list[Look]:
+    def looks(self, root: str, *, since: int = 0) -> list[Look]:
+        """The oldest first; with `since`, from that one on."""
         with self._reading() as connection:
             rows = connection.execute(
-                "select looks.id, time, is_whole from looks join folders on folder = folders.id "
-                "where root = ? order by looks.id",
-                (root,),
+                "select looks.id, time, is_whole from folders join looks on folder = folders.id "
+                "where root = ? and looks.id >= ? order by looks.id",
+                (root, since),
             )
             return [Look(row[0], row[1], bool(row[2])) for row in rows]
 
@@ -415,30 +481,23 @@ class TreeStore:
         with self._reading() as connection:
             return float(connection.execute("select time from looks where id = ?", (look,)).fetchone()[0])
 
-    def changes(self, root: str) -> dict[int, dict[str, Change]]:
-        """By look and path."""
-        found: dict[int, dict[str, Change]] = {}
+    def changes_at(self, look: int) -> dict[str, Change]:
+        """What a look found to be different, by path."""
         with self._reading() as connection:
-            rows = connection.execute(
-                "select look, path, kind, digest, size, mode, changed, is_sure from changes "
-                "join looks on look = looks.id join folders on folder = folders.id where root = ?",
-                (root,),
-            )
-            for look, path, kind, digest, size, mode, changed, is_sure in rows:
-                entry = None if kind is None else _entry(kind, digest, size, mode)
-                found.setdefault(look, {})[path] = Change(path, entry, changed, bool(is_sure))
-        return found
+            rows = connection.execute(_CHANGES_AT, (look,)).fetchall()
+        return {row[0]: _change(*row) for row in rows}
+
+    def changes_of(self, root: str, path: str) -> dict[int, Change]:
+        """What looks found of one file, by look, the oldest first."""
+        with self._reading() as connection:
+            rows = connection.execute(_CHANGES_OF, (root, path)).fetchall()
+        return {row[0]: _change(path, *row[1:]) for row in rows}
 
     def tree(self, root: str, look: int) -> dict[str, SnapshotEntry]:
         """All that was there at a look."""
-        entries: dict[str, SnapshotEntry] = {}
-        by_look = self.changes(root)
-        for number in sorted(number for number in by_look if number <= look):
-            for change in by_look[number].values():
-                entries.pop(change.path, None)
-                if change.entry is not None:
-                    entries[change.path] = change.entry
-        return entries
+        with self._reading() as connection:
+            rows = connection.execute(_TREE, {"root": root, "look": look}).fetchall()
+        return {row[0]: _entry(*row[1:]) for row in rows}
 
     def roots(self) -> list[str]:
         with self._reading() as connection:
@@ -488,19 +547,22 @@ class TreeStore:
         with self._writing() as connection:
             connection.execute("update turns set mark = '' where id = ?", (turn,))
 
-    def turns(self, root: str | None = None, *, session: str | None = None) -> list[Turn]:
-        """Of a folder, of a session, or all, the oldest first."""
+    def turns(self, root: str | None = None, *, session: str | None = None, since: int = -1) -> list[Turn]:
+        """Of a folder, of a session, or all, the oldest first; with `since`, what ended after that look."""
+        query = _TURNS  # without an "or": what is not asked for must not keep SQLite from its indexes
+        query += "" if root is None else " and root = :root"
+        query += "" if session is None else " and session = :session"
         with self._reading() as connection:
             rows = connection.execute(
-                "select turns.id, session, number, turns.kind, journals.path, stream, agent, prompt, time, "
-                "first, last, is_torn, coalesce(key, '') from turns join journals on journal = journals.id "
-                "left join turn_keys on turn_keys.turn = turns.id "
-                "join spans on spans.turn = turns.id join folders on folder = folders.id "
-                "where (root = :root or :root is null) and (session = :session or :session is null) "
-                "order by turns.id",
-                {"root": root, "session": session},
+                f"{query} order by turns.id", {"root": root, "session": session, "since": since}
             )
             return [Turn._make(row) for row in rows]
+
+    def folders_of(self, turn: int) -> list[tuple[str, int | None, int | None]]:
+        """Where a turn ran, with the looks before and after it."""
+        with self._reading() as connection:
+            query = "select root, first, last from spans join folders on folder = folders.id where turn = ?"
+            return connection.execute(query, (turn,)).fetchall()
 
     def has_rewinds(self) -> bool:
         """Whether files were ever put back, anywhere."""
@@ -568,6 +630,20 @@ class TreeStore:
             connection.execute("pragma wal_checkpoint(truncate)")
 
 
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("pragma user_version").fetchone()[0])
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    """All tables, in one transaction, with what the tables of an earlier version hold."""
+    connection.execute("begin immediate")
+    version = _version(connection)  # another process may have been first
+    script = {0: f"{TABLE} {_TABLES}", 1: f"{_OLD_TABLES} {_TABLES} {_FROM_OLD}"}.get(version, "")
+    for statement in f"{script} pragma user_version = {_VERSION}".split(";"):
+        connection.execute(statement)
+    connection.execute("commit")
+
+
 def _unless_stale(work: Callable[[], Any]) -> Any:
     try:
         return work()
@@ -584,21 +660,34 @@ def _execute_many(connection: sqlite3.Connection, statement: str, rows: Sequence
 def _changes(
     known: Mapping[str, SnapshotEntry], capture: Capture, *, is_sure: bool
 ) -> Iterator[tuple[object, ...]]:
-    """Rows of what is different, without the look. It is sure if the look before it saw everything."""
+    """Paths of what is different, and when it changed. It is sure if the look before it saw everything."""
     for path, entry in capture.entries.items():
         before = known.get(path)
         if before is not entry and (before is None or before[:2] != entry[:2] or before.mode != entry.mode):
-            yield path, *_row_of(entry), capture.changed_at.get(path), is_sure
+            yield path, capture.changed_at.get(path), is_sure
     if capture.is_complete:
         for path in known.keys() - capture.entries.keys():
             # One that changed as the turn began is seen with its next look.
-            yield path, None, None, None, None, None, is_sure and path not in capture.unknown
+            yield path, None, is_sure and path not in capture.unknown
 
 
 def _row_of(entry: SnapshotEntry) -> tuple[object, ...]:
-    """As it is stored: a digest takes half the room in bytes."""
+    """For the table of files, which has the number of a content that is kept, and else its digest."""
     return (entry.kind, bytes.fromhex(entry.digest) if entry.is_kept else entry.digest, *entry[2:])
 
 
 def _entry(kind: Kind, digest: bytes | str, size: int, mode: int | None) -> SnapshotEntry:
     return SnapshotEntry(kind, digest.hex() if isinstance(digest, bytes) else digest, size, mode)
+
+
+def _change(
+    path: str,
+    kind: Kind | None,
+    digest: bytes | str,
+    size: int,
+    mode: int | None,
+    changed: int | None,
+    is_sure: int,
+) -> Change:
+    entry = None if kind is None else _entry(kind, digest, size, mode)
+    return Change(path, entry, changed, bool(is_sure))
