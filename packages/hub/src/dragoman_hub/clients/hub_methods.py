@@ -357,6 +357,10 @@ class HubMethods:
             raise ErrorAnswer(-32003, "Forbidden: it is somebody else's prompt", {"scope": "admin"})
         return session, key
 
+    def erase(self, session_id: str) -> None:
+        self._progress_of.forget(session_id)
+        self._history_of.forget(session_id)
+
 
 def _text(params: Params, name: str) -> str | None:
     value = value_of(params.get(name))

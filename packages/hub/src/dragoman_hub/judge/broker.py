@@ -446,6 +446,9 @@ class ApprovalBroker:
             own = process.own_ids.get(session.id, session.id)
             process.notify("session/cancel", encode_json({"sessionId": own}))
 
+    def erase(self, session_id: str) -> None:
+        self._lending.erase(session_id)
+
 
 def _members(error: ErrorAnswer) -> JsonObject:
     return {"code": error.code, "message": error.message, "data": error.data}
