@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
+from dragoman_hub.clients import follower
 from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
-from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import staged
+from tests.runtime.raw import until
 
 
 class LateJournal(MemoryJournal):
@@ -42,3 +46,25 @@ async def test_a_question_that_is_stored_while_a_client_comes_is_asked_of_it() -
         late.allow(await late.asked())
         await first.answer(turn)
         assert first.texts() == ["yes"]
+
+
+async def test_whoever_comes_back_and_asks_again_has_its_answer_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(follower, "AGAIN_SECONDS", 3600.0)
+    gate, ours = Gate(), {"client": "the-client", "cursors": True, "events": True}
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client = await stage.client(**ours).begin()
+        session = await client.new()
+        client.prompt(session, "wait", key="k")
+        started = await client.until(lambda one: one.get("params", {}).get("event") == "turn_started")
+        cursor = started["params"]["_meta"]["dragoman"]["cursor"]
+        await client.transport.aclose()
+        gate.open.set()
+        await until(lambda: stage.hub.sessions[session].state.turn is None)
+        again = await stage.client(**ours).begin()
+        params = {"sessionId": session, "cwd": "/tmp", "mcpServers": []}
+        await again.call("session/resume", params, after=cursor, prompts=["k"])
+        answer = await again.answer(again.prompt(session, "wait", key="k"))
+        assert answer["result"]["stopReason"] == "end_turn"
+        assert gate.prompts == ["wait"]

@@ -14,14 +14,17 @@ from msgspec import Raw
 
 from dragoman_hub.clients.hub_methods import _is_other_question, _number, _text
 from dragoman_hub.gate.admission import Grant
+from dragoman_hub.gate.table import PassedParams
 from dragoman_hub.session.state import OpenRequest
 from tests.every import every
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import staged, text
 
+NOTHING = PassedParams({}, "")
 
-def raw(value: object) -> dict[str, Raw]:
-    return {"it": Raw(msgspec.json.encode(value))}
+
+def raw(value: object, name: str = "it") -> PassedParams:
+    return PassedParams({name: Raw(msgspec.json.encode(value))}, "")
 
 
 @every(
@@ -30,20 +33,20 @@ def raw(value: object) -> dict[str, Raw]:
 )
 def test_a_number_is_within_its_bounds(value: object, number: int) -> None:
     assert _number(raw(value), "it", 5, 10) == number
-    assert _number({}, "it", 5, 10) == 5
+    assert _number(NOTHING, "it", 5, 10) == 5
 
 
 @every(("value", "found"), [("x", "x"), ("", ""), (7, None), (None, None), (["x"], None)])
 def test_a_text_is_a_text_or_left_out(value: object, found: str | None) -> None:
     assert _text(raw(value), "it") == found
-    assert _text({}, "it") is None
+    assert _text(NOTHING, "it") is None
 
 
 @every(("asked", "is_other"), [(4.5, False), (5, True), (4, True), ("4.5", False), (None, False)])
 def test_an_answer_is_for_the_question_of_its_moment(asked: object, is_other: bool) -> None:
     question = cast(OpenRequest, SimpleNamespace(time=4.5))
-    assert _is_other_question(question, {"askedAt": raw(asked)["it"]}) is is_other
-    assert _is_other_question(question, {}) is False
+    assert _is_other_question(question, raw(asked, "askedAt")) is is_other
+    assert _is_other_question(question, NOTHING) is False
 
 
 async def test_a_prompt_that_waits_is_its_writers_and_an_administrators() -> None:
@@ -62,7 +65,8 @@ async def test_a_prompt_that_waits_is_its_writers_and_an_administrators() -> Non
             assert (refused["code"], refused["data"]) == (-32003, {"scope": "admin"})
             unknown = await writer.refusal(f"_dragoman/hub/{method}", {**edit, "key": "none"})
             assert (unknown["code"], unknown["data"]) == (-32002, {"key": "none"})
-        for prompt in ("say 2", None, {}):
+        no_prompts: tuple[object, ...] = ("say 2", None, {})
+        for prompt in no_prompts:
             refused = await writer.refusal("_dragoman/hub/queue/edit", {**edit, "prompt": prompt})
             assert "prompt is missing" in refused["message"]
         assert await admin.call("_dragoman/hub/queue/edit", edit) == {}
@@ -110,6 +114,7 @@ async def test_the_status_shows_a_narrow_administrator_what_is_in_reach(tmp_path
             status = await client.call("_dragoman/hub/status", **agent)
             assert [one["name"] for one in status["agents"]] == agents
             assert {one["sessionId"] for one in status["sessions"]} == sessions
+        status = await owner.call("_dragoman/hub/status")
         tokens = {one["token"]: one for one in status["connections"]}
         assert set(tokens) == {"owner", "rooted", "picky", "foreign"}
         assert tokens["rooted"] == {"token": "rooted", "sessions": 0, "unread": 0}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from dragoman_hub.lending.folder_turn import FolderTurn
 from dragoman_hub.lending.turn_recorder import TurnRecorder
 from dragoman_local.workspace.line_history import LineHistory, Origin
@@ -70,6 +73,35 @@ async def test_a_store_that_cannot_be_used_costs_no_turn(project: Path, tmp_path
         session = await client.new(str(project))
         await do(client, session, "write a.txt")
         assert await names(client, session) == ["a.txt"]
+
+
+async def test_the_store_knows_of_a_turn_before_its_agent_does(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And whoever closes the recorder waits for what is being written."""
+    store, may_write = TreeStore(str(tmp_path / "memory.db")), threading.Event()
+    recorder, together = TurnRecorder(store), store.together
+    await recorder.open()
+
+    def write_late(works: Sequence[Callable[[], None]]) -> list[Exception | None]:
+        may_write.wait(patience(5))
+        return together(works)
+
+    monkeypatch.setattr(store, "together", write_late)
+    for number, wait_for in enumerate((recorder.begin, lambda _: recorder.aclose()), 1):
+        turn = FolderTurn("s", str(number), str(project))
+        turn.params = b'{"prompt":[{"type":"text","text":"words"}]}'
+        begun = asyncio.ensure_future(recorder.begin(turn))
+        await asyncio.sleep(0)
+        waiting = asyncio.ensure_future(wait_for(turn))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        may_write.set()
+        await waiting
+        await begun
+        assert (turn.number, turn.params) == (number, b"")
+        may_write.clear()
 
 
 async def test_turns_that_begin_together_share_a_transaction(project: Path, tmp_path: Path) -> None:

@@ -51,13 +51,16 @@ def test_a_line_says_what_was_wanted_and_what_was_decided(tmp_path: Path) -> Non
 
 def test_every_field_of_a_line_is_what_was_said_without_its_secrets() -> None:
     secret = "curl --password hunter2hunter2 x"
-    names = ("agent", "kind", "tool", "title", "requester")
     act = Act(
         method="terminal",
         session_id="s",
         paths=("/a", "/b"),
         script=read_line(secret),
-        **{name: f"{name} {secret}" for name in names},
+        agent=f"agent {secret}",
+        kind=f"kind {secret}",
+        tool=f"tool {secret}",
+        title=f"title {secret}",
+        requester=f"requester {secret}",
     )
     decision = PolicyDecision(outcome="ask", rule="p.toml:3", why=f"why {secret}", remedy=f"remedy {secret}")
     later = datetime(2025, 6, 1, 14, tzinfo=timezone(timedelta(hours=2)))
