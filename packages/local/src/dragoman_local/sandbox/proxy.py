@@ -296,7 +296,7 @@ def split_absolute(text: str) -> tuple[Target, str]:
         raise Refused(
             "400 Bad Request", f"the proxy of the sandbox is asked for {text[:100]!r}, not for http://…"
         )
-    authority = re.split("[/?#]", rest, maxsplit=1)[0]
+    authority = re.split("[/?#]", rest)[0]
     path = rest[len(authority) :].partition("#")[0]
     return parse_authority(authority, 80), path if path.startswith("/") else f"/{path}"
 
