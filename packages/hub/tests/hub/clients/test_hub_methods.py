@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from dragoman_hub.clients import hub_methods
 from dragoman_hub.clients.hub_methods import _is_other_question, _number, _text
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.gate.table import PassedParams
@@ -171,3 +172,14 @@ async def test_an_answer_that_is_none_leaves_the_question_open() -> None:
         }
         assert (await client.answer(turn))["result"]["stopReason"] == "end_turn"
         assert client.texts() == ["yes"]
+
+
+async def test_who_could_install_an_agent_hears_which_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = [SimpleNamespace(name=name, title=name.title(), install=f"get {name}") for name in ("one", "two")]
+    monkeypatch.setattr(hub_methods, "missing_agents", lambda: known)
+    async with staged({"one": obedient}) as stage:
+        admin = await stage.client(Grant("admin")).begin()
+        guest = await stage.client(Grant("guest", frozenset({"prompt"}))).begin()
+        told = await admin.call("_dragoman/hub/agents")
+        assert told["missing"] == [{"name": "two", "title": "Two", "install": "get two"}]
+        assert await guest.call("_dragoman/hub/agents") == {"agents": told["agents"]}

@@ -24,7 +24,7 @@ class Notifier(PushNotifier):
         self.key = cast(Any, type("Key", (), {"public": "the key"}))
         self.subscribed: list[Any] = []
 
-    async def subscribe(self, grant: Grant, **subscription: Any) -> None:
+    async def subscribe(self, grant: Grant, **subscription: Any) -> None:  # type: ignore[override]
         if subscription["endpoint"] == "http://push.example":
             raise LocalMistake("a push service has an https address")
         self.subscribed.append((grant.name, subscription))
