@@ -302,3 +302,26 @@ async def test_files_of_an_agent_that_is_elsewhere_are_not_the_hubs_to_lend(tmp_
         why = "Method not found: the files and terminals of this agent are on ssh:there"
         assert client.texts() == [f"failed: {why}"]
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_mistake_of_ours_costs_one_question_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decide = hub_judge.HubJudge.decide
+    failures = [RuntimeError("a mistake")]
+
+    def fail_once(judge: Any, *words: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return decide(judge, *words)
+
+    monkeypatch.setattr(hub_judge.HubJudge, "decide", fail_once)
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        await client.answer(client.prompt(session, "ask"))
+        assert client.texts() == ["no"]
+        turn = client.prompt(session, "ask")
+        client.allow(await client.asked())
+        await client.answer(turn)
+        assert client.texts() == ["no", "yes"]
