@@ -376,7 +376,8 @@ async def test_so_many_messages_wait_for_an_agent_and_no_more(monkeypatch: pytes
             await eventually(lambda count=number: len(agent.calls) == count + 1)  # type: ignore[misc]
         error = await ann.refusal("session/inject", params)
         assert "too many messages wait" in error["message"]
-        for nothing in ([], None, "left"):
+        no_content: tuple[object, ...] = ([], None, "left")
+        for nothing in no_content:
             error = await ann.refusal("session/inject", {**params, "content": nothing})
             assert error["message"] == "Invalid params: content is missing"
 

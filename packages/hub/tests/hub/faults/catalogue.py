@@ -109,7 +109,7 @@ PST-12 | the order of writing, syncing and answering | it is on disk before its 
 PST-13 | a second hub on the same journal | is refused, and told who is there
 PST-15 | ids that are paths | not found; nothing is read or made
 PST-X1 | the journal's file is deleted under a running hub | prompts are refused; a restart has all of it
-PST-X4 | a history of 500 MB, kill -9, and it is loaded | in order, within 64 MiB; others are served
+PST-X4 | a history of 500 MB, kill -9, and it is loaded | in order, within 24 MiB; others are served
 PST-X3 | kill -9 with a sealed journal; another key | the turn is back, and nowhere readable; refused
 PST-X2 | the disk fails to sync | a prompt that may be stored is not refused; it goes on with the disk
 """
