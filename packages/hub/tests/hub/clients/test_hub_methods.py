@@ -183,3 +183,35 @@ async def test_who_could_install_an_agent_hears_which_are_missing(monkeypatch: p
         told = await admin.call("_dragoman/hub/agents")
         assert told["missing"] == [{"name": "two", "title": "Two", "install": "get two"}]
         assert await guest.call("_dragoman/hub/agents") == {"agents": told["agents"]}
+
+
+async def test_every_filter_of_a_list_narrows_it(tmp_path: Path) -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate), "two": obedient}) as stage:
+        client = await stage.client().begin()
+        (tmp_path / "other").mkdir()
+        first = await client.new(str(tmp_path))
+        second = await client.new(str(tmp_path), agent="two")
+        third = await client.new(str(tmp_path / "other"))
+        fourth = await client.new(str(tmp_path))
+        waiting = client.prompt(first, "wait")
+        await gate.waiting.wait()
+        await client.call("session/archive", {"sessionId": fourth})
+
+        async def listed(**params: Any) -> set[str]:
+            page = await client.call("_dragoman/hub/sessions", params)
+            return {one["sessionId"] for one in page["sessions"]}
+
+        assert await listed() == {first, second, third}
+        assert await listed(agent="two") == {second}
+        assert await listed(cwd=str(tmp_path / "other")) == {third}
+        assert await listed(state="running") == {first}
+        assert await listed(archived="only") == {fourth}
+        assert await listed(archived="include") == {first, second, third, fourth}
+        page = await client.call("_dragoman/hub/sessions", {"limit": 2})
+        rest = await client.call("_dragoman/hub/sessions", {"limit": 2, "cursor": page["nextCursor"]})
+        assert len(page["sessions"]) == 2
+        assert len(rest["sessions"]) == 1
+        assert await listed(limit=1) < {one["sessionId"] for one in (*page["sessions"], *rest["sessions"])}
+        gate.open.set()
+        await client.answer(waiting)
