@@ -15,6 +15,7 @@ from msgspec import Raw
 from dragoman_hub.clients import hub_methods
 from dragoman_hub.clients.hub_methods import _is_other_question, _number, _text
 from dragoman_hub.gate.admission import Grant
+from dragoman_hub.gate.real_paths import RealPaths
 from dragoman_hub.gate.table import PassedParams
 from dragoman_hub.session.state import OpenRequest
 from tests.every import every
@@ -215,3 +216,26 @@ async def test_every_filter_of_a_list_narrows_it(tmp_path: Path) -> None:
         assert await listed(limit=1) < {one["sessionId"] for one in (*page["sessions"], *rest["sessions"])}
         gate.open.set()
         await client.answer(waiting)
+
+
+@pytest.mark.parametrize("method", ["inbox", "watch", "status"])
+async def test_a_token_with_roots_hears_of_what_is_in_them_though_nobody_has_looked(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with staged({"one": obedient}) as stage:
+        owner = await stage.client().begin()
+        session = await owner.new(str(tmp_path))
+        turn = owner.prompt(session, "ask")
+        question = await owner.asked()
+        monkeypatch.setattr("dragoman_hub.gate.admission.real_paths", RealPaths())
+        rooted = await stage.client(Grant("rooted", roots=(str(tmp_path),))).begin()
+        answer = await rooted.call(f"_dragoman/hub/{method}")
+        if method == "inbox":
+            assert [one["sessionId"] for one in answer["requests"]] == [session]
+        elif method == "status":
+            assert [one["sessionId"] for one in answer["sessions"]] == [session]
+        owner.allow(question)
+        await owner.answer(turn)
+        if method == "watch":
+            settled = await rooted.until(lambda one: one.get("method") == "_dragoman/hub/settled")
+            assert settled["params"]["sessionId"] == session
