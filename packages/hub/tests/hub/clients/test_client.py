@@ -6,10 +6,12 @@ import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalError
+from dragoman_hub.engine import bounds
 from dragoman_hub.gate.admission import Grant
 from dragoman_local.journal import Entry
 from dragoman_local.journal.memory import MemoryJournal
@@ -166,3 +168,22 @@ async def test_a_client_that_left_with_what_it_lends_is_waited_for_and_then_give
         await other.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
         why = "failed: Internal error: the client that lends this has left"
         await other.until(lambda one: why in str(one))
+
+
+async def test_what_a_client_that_left_was_asked_to_read_is_read_by_the_hub_in_its_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session that has room for one answer: what was held for the client's is free for the hub's."""
+    monkeypatch.setattr(bounds, "ANSWERS", bounds.ANSWERS._replace(session=bounds.WORK_BYTES))
+    (tmp_path / "a.txt").write_text("words")
+    (tmp_path / "policy.toml").write_text('default = "allow"\n')
+    options: dict[str, Any] = {"lender_grace": 0.01, "policy": str(tmp_path / "policy.toml")}
+    async with staged({"one": obedient}, **options) as stage:
+        lender = await stage.client().begin(fs={"readTextFile": True})
+        session = await lender.new(str(tmp_path))
+        lender.prompt(session, f"read {tmp_path}/a.txt")
+        await lender.asked("fs/read_text_file")
+        await lender.transport.aclose()
+        other = await stage.client().begin()
+        await other.call("session/load", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
+        await other.until(lambda one: '"words"' in json.dumps(one))
