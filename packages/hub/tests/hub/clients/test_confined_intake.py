@@ -6,13 +6,20 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, cast
+
+import pytest
 
 from dragoman.errors import LinkClosed
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire.envelope import Envelope, Notification, Request
 from dragoman_hub.clients.confined_intake import ConfinedClient, ConfinedIntake
 from dragoman_hub.engine.options import HubOptions
+from dragoman_hub.gate.admission import Grant
+from dragoman_hub.gate.real_paths import RealPaths
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
 from tests.runtime.raw import until
 
 LOAD = {"method": "session/load", "params": {"sessionId": "s", "cwd": "/a", "mcpServers": []}}
@@ -126,3 +133,15 @@ async def test_nothing_is_taken_of_a_client_that_is_gone() -> None:
         messages.feed(block(CANCEL))
         await until(lambda: stage.taken != [])
         assert stage.taken == ["session/cancel"]
+
+
+async def test_a_token_with_roots_may_open_them_though_nobody_has_looked_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman_hub.gate.admission.real_paths", RealPaths())
+    (tmp_path / "link").symlink_to(tmp_path)
+    async with staged({"one": obedient}) as stage:
+        for cwd, is_good in ((tmp_path, True), (tmp_path / "link", True), (tmp_path.parent, False)):
+            rooted = await stage.client(Grant("rooted", roots=(str(tmp_path),))).begin()
+            answer = await rooted.answer(rooted.ask("session/new", {"cwd": str(cwd), "mcpServers": []}))
+            assert ("result" in answer) is is_good
