@@ -404,20 +404,15 @@ def test_an_address_of_this_machine_that_looks_public_is_refused(
 
 
 class FarSocket(socket.socket):
-    """Its other end is on another machine, as it says."""
-
     def getpeername(self) -> tuple[str, int]:
-        return "1.1.1.1", 443
+        return "1.1.1.1", 443  # as it would be on another machine
 
 
 def test_a_public_address_of_a_permitted_name_is_reached(
     upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def dial(addresses: object) -> socket.socket:
-        near = socket.create_connection(("127.0.0.1", upstream.port))
-        return FarSocket(fileno=near.detach())
-
-    monkeypatch.setattr(proxy, "_dial", dial)
+    near = socket.create_connection(("127.0.0.1", upstream.port))
+    monkeypatch.setattr(proxy, "_dial", lambda _: FarSocket(fileno=near.detach()))
     house = proxy_for(f"{NAME}:80", leads_to="1.1.1.1")
     request = f"GET http://{NAME}/a/b?c=/d HTTP/1.1\r\nHost: {NAME}\r\n\r\n".encode()
     assert said_to(house, request).endswith(b"hi")

@@ -477,7 +477,7 @@ def _for_grant(grant: Grant, question: JsonObject) -> JsonObject:
     if grant.may("observe"):
         return question
     return {
-        name: _for_grant(grant, value) if name == "request" and isinstance(value, dict) else value
+        name: _for_grant(grant, value) if isinstance(value, dict) else value
         for name, value in question.items()
         if name != "title"
     }
