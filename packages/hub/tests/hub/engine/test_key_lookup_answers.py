@@ -6,9 +6,13 @@ import pytest
 
 from dragoman.errors import JournalError
 from dragoman_hub.engine.key_lookup import read_answer, read_steer_outcome
+from dragoman_hub.gate.admission import Grant, Scope
 from dragoman_hub.session.notes import note
-from dragoman_hub.session.state import REDACTED
+from dragoman_hub.session.state import ANSWERS, REDACTED
 from dragoman_local.journal import Entry, KeyEntries, MemoryJournal
+from tests.hub.engine.test_key_lookup import add_turns
+from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.stage import staged
 
 ENDED = {"stopReason": "end_turn"}
 
@@ -46,3 +50,21 @@ async def test_an_entry_that_is_no_answer_to_the_key_is_not_told(
                 await read(journal, "s", "k")
     place = KeyEntries(prompt=1)
     assert await read_answer(journal, "s", "k") is None
+
+
+async def test_an_old_answer_is_its_writers_and_an_administrators() -> None:
+    prompting: frozenset[Scope] = frozenset({"prompt"})
+    async with staged({"one": obedient}) as stage:
+        writer = await stage.client(Grant("writer", prompting)).begin()
+        session = await writer.new()
+        await writer.answer(writer.prompt(session, "say 1", key="k"))
+        await stage.crash()
+        await add_turns(stage, session, ANSWERS + 2)
+        await stage.start()
+        readers = ((Grant("other", prompting), False), (Grant("writer", prompting), True), (Grant("a"), True))
+        for grant, is_theirs in readers:
+            client = await stage.client(grant).begin()
+            await client.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+            answer = await client.answer(client.prompt(session, "say 1", key="k"))
+            assert answer.get("result") == (ENDED if is_theirs else None)
+            assert is_theirs or answer["error"]["code"] == -32003
