@@ -36,8 +36,21 @@ EQUIVALENTS = ROOT / "tests" / "prove_equivalents.toml"
 TESTS = (
     *(
         f"packages/hub/tests/hub/{name}"
-        for name in ("gate", "judge", "session", "engine", "clients", "lending", "sessions", "outside")
+        for name in (
+            "gate",
+            "judge",
+            "session",
+            "engine",
+            "clients",
+            "lending",
+            "sessions",
+            "outside",
+            "agents",
+        )
     ),
+    "packages/hub/tests/hub/consent",
+    "packages/hub/tests/hub/test_hub_effects.py",
+    "packages/hub/tests/hub/test_hub_effect_cells.py",
     "packages/sdk/tests/dialect",
     *(f"packages/local/tests/{name}" for name in ("journal", "workspace", "sandbox", "secrets")),
 )
@@ -93,7 +106,12 @@ def _reach_map(options: argparse.Namespace) -> ReachMap:
         print("finding out which tests reach which lines", flush=True)
         WORK.mkdir(parents=True, exist_ok=True)
         places = [argument for area in AREAS.values() for place in area for argument in ("--reach-in", place)]
-        files = sorted(path for place in TESTS for path in (ROOT / place).rglob("test_*.py"))
+        places_of_tests = [ROOT / place for place in TESTS]
+        files = sorted(
+            path
+            for place in places_of_tests
+            for path in ([place] if place.suffix else place.rglob("test_*.py"))
+        )
         command = [sys.executable, "-m", "pytest", "-q", "-p", "prove.reach", *places]
         runs = [
             subprocess.Popen(

@@ -37,6 +37,9 @@ LEVELS = ("debug", "info", "warning", "error", "critical", "exception")
 DECLARED = ("frozen", "kw_only", "slots", "repr")
 """Options of `dataclass` that the type checker holds and no act shows."""
 
+LABELS = {"ThreadPoolExecutor": "thread_name_prefix", "create_task": "name"}
+"""Names of threads and tasks, which only who debugs them sees."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
@@ -249,7 +252,8 @@ def _logs(call: ast.Call) -> bool:
 
 
 def _declares(call: ast.Call, keyword: ast.keyword) -> bool:
-    return isinstance(call.func, ast.Name) and call.func.id == "dataclass" and keyword.arg in DECLARED
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return LABELS.get(name) == keyword.arg or (name == "dataclass" and keyword.arg in DECLARED)
 
 
 def _functions(tree: ast.AST) -> list[tuple[int, int, str]]:

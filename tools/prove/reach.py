@@ -87,6 +87,7 @@ class ReachMap:
                     self._tests.setdefault((name, int(line)), []).extend(tests)
         for (path, _), tests in self._tests.items():
             mirror = f"/test_{Path(path).stem}"
+            tests[:] = dict.fromkeys(tests)
             tests.sort(key=lambda test: self.seconds.get(test, 0.0))
             before = Counter[str]()
             order: dict[str, tuple[bool, int]] = {}

@@ -305,7 +305,11 @@ class Hub:
         await self._forget(session)
 
     async def _erase_changes(self, sessions: Sequence[SessionNames]) -> None:
-        await self.changes.erase([session.stream for session in sessions])
+        streams = [session.stream for session in sessions]
+        for stream in streams:
+            self.methods.erase(stream)
+            self.broker.erase(stream)
+        await self.changes.erase(streams)
 
     async def _forget(self, session: LiveSession) -> None:
         for follower in session.followers:

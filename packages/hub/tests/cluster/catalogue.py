@@ -13,6 +13,7 @@ SCL-01 | a client leaves node A and loads its session at node B | the whole hist
 SCL-02 | node A is killed in mid-turn, its client goes to node B | every update it saw, every turn that was answered
 SCL-04 | node A is stopped past its lease, B takes over, A wakes | A's writes come too late; nothing of B's is lost
 SCL-05 | nodes are killed with -9 in turn, under load | no turn that was answered is lost
+SCL-X2 | every node is stopped past its lease, and all wake at once | nothing is lost or doubled; the next turn ends well
 SCL-X1 | hubs and servers are killed, paused, cut off at random | nothing is lost, doubled, done twice; 15 s until served
 """  # noqa: E501 -- a row is a line
 

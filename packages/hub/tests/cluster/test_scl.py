@@ -218,6 +218,32 @@ async def test_scl_02_a_node_is_killed_in_mid_turn_and_its_client_goes_on_at_ano
         await here.judge()
 
 
+async def test_scl_x2_a_cluster_whose_nodes_all_miss_their_leases_goes_on_where_it_was(
+    cluster: Cluster,
+) -> None:
+    """As on a machine without processor time: nobody is left to take over, and all come back at once."""
+    async with watched(cluster) as here:
+        session, owner, other = await here.session()
+        person = await here.person(other, owner)
+        await person.follow(session, "")
+        for _ in range(2):
+            told = len(updates_in(person, session))
+            turn = asyncio.ensure_future(person.prompt(session, {"updates": 200, "gap": 0.02}))
+            await until(lambda count=told: len(updates_in(person, session)) > count + 20)  # type: ignore[misc]
+            for node in cluster.nodes:
+                here.blow("pause", node)
+                node.send(signal.SIGSTOP)
+            await asyncio.sleep(1.2 * LEASE)  # nothing runs that could be waited for
+            for node in cluster.nodes:
+                node.send(signal.SIGCONT)
+            async with deadline(WITHIN):
+                outcome = await turn
+            assert outcome == "end_turn" or outcome.startswith("error: the turn was cut short"), outcome
+        await ended_well(person, session, updates=5, gap=0)
+        assert await history(here, owner, session) == await history(here, other, session)
+        await here.judge()
+
+
 @pytest.mark.slow
 async def test_scl_04_a_node_that_was_stopped_past_its_lease_does_nothing_more_when_it_wakes(
     cluster: Cluster,

@@ -11,10 +11,14 @@ import random
 from collections.abc import AsyncIterator, Callable
 
 CHUNK = 4096
+HANDSHAKE = 22_000
+"""Bytes of a connection before it carries records, about."""
 
 
 class CuttingProxy:
-    """`limits()` says after how many bytes the next connection is cut; None lets it live."""
+    """`limits()` says after how many bytes the next connection is cut; None lets it live. `seconds` cuts each
+    connection so long after it has carried `HANDSHAKE` bytes.
+    """
 
     def __init__(
         self,
@@ -24,9 +28,11 @@ class CuttingProxy:
         delay: float = 0.0,
         loss: float = 0.0,
         seed: int = 0,
+        seconds: float | None = None,
     ) -> None:
         self.port = 0
         self.cuts = 0
+        self.seconds = seconds
         self._target = target
         self._limits = limits
         self._delay = delay
@@ -94,12 +100,22 @@ class CuttingProxy:
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_connection("127.0.0.1", self._target)
         rest = self._limits()
+        carried = 0
+        cut: asyncio.TimerHandle | None = None
         pair = {writer, back}
         self._writers |= pair
 
+        def cut_now() -> None:
+            self.cuts += 1
+            for side in pair:
+                side.transport.abort()
+
         async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-            nonlocal rest
+            nonlocal rest, carried, cut
             async for chunk in self._arrivals(source):
+                if self.seconds is not None and carried < HANDSHAKE <= carried + len(chunk):
+                    cut = asyncio.get_running_loop().call_later(self.seconds, cut_now)
+                carried += len(chunk)
                 if rest is not None and (rest := rest - len(chunk)) <= 0:
                     target.write(chunk[:rest])
                     self.cuts += 1
@@ -111,6 +127,8 @@ class CuttingProxy:
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            if cut is not None:
+                cut.cancel()
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)

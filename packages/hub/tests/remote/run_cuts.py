@@ -25,13 +25,11 @@ from dragoman_hub.remote.bundle import make_bundle
 from dragoman_hub.remote.client_process import start_client
 from dragoman_hub.remote.connection import RemoteConnection, open_connection
 from dragoman_hub.remote.line import LineTransport, OpeningStep
-from tests.remote.cutting_proxy import CuttingProxy
+from tests.remote.cutting_proxy import HANDSHAKE, CuttingProxy
 from tests.remote.other_side import SshServer, why_no_sshd
 
 AGENT = Path(__file__).with_name("counting_agent.py")
 PARTS = 3
-HANDSHAKE = 22_000
-"""Bytes of a connection before it carries records, about."""
 
 
 class CutsReport(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman_local.journal import Entry, SqliteJournal, open_journal
-from dragoman_local.journal.blocks import BLOCK, MOST, MOST_BYTES, cut, entries_in, run_of, write_block
+from dragoman_local.journal.blocks import (
+    BLOCK,
+    MOST,
+    MOST_BYTES,
+    cut,
+    entries_in,
+    read_run,
+    run_of,
+    write_block,
+)
 from dragoman_local.journal.entry_runs import runs_of_entries
 from dragoman_local.journal.salvage import repair
 from dragoman_local.journal.tables import PACK_FROM, entry_sum
@@ -59,6 +68,21 @@ def test_a_row_that_stands_elsewhere_is_nobodys(
     row = (last, way + BLOCK, time, right[3], checksum)
     if row[:3] != right[:3]:
         assert read(row, 1) == []
+
+
+def test_a_row_with_a_value_of_another_type_holds_nothing() -> None:
+    """SQLite keeps whatever somebody else writes into a column."""
+    row = row_of([b"a", b"b"], last=2)
+    assert entries_in(3, 1, row) == 2
+    for place in range(5):
+        for value in (None, "x", b"", 1.5, 7, True):
+            if type(value) is not type(row[place]):
+                odd = (*row[:place], value, *row[place + 1 :])
+                if place < 4:  # whatever else stands for the sum is not it
+                    assert read(odd, 1) == [], (place, value)
+                assert entries_in(3, 1, odd) == 0, (place, value)
+                assert sum(len(run.frames) for run in read_run(3, 0, [odd], limit=9, most=99)) in (0, 2)
+                assert place == 4 or read_run(3, 0, [odd], limit=9, most=99) == []
 
 
 def test_only_what_is_alike_and_small_shares_a_row() -> None:

@@ -191,6 +191,16 @@ def test_a_repository_without_hooks_gets_an_empty_folder_to_protect(home: Path, 
     assert str(tmp_path / "repo/.git/hooks") in plan(home, tmp_path / "repo").read_only
 
 
+def test_nothing_is_made_in_the_repository_of_a_work_tree(home: Path, tmp_path: Path) -> None:
+    git("init", "--template=", "repo", cwd=tmp_path)
+    git("commit", "--allow-empty", "-m", "x", cwd=tmp_path / "repo")
+    git("config", "extensions.worktreeConfig", "true", cwd=tmp_path / "repo")
+    git("worktree", "add", "../tree", cwd=tmp_path / "repo")
+    before = sorted(path.name for path in (tmp_path / "repo/.git").iterdir())
+    plan(home, tmp_path / "tree")
+    assert sorted(path.name for path in (tmp_path / "repo/.git").iterdir()) == before
+
+
 def test_the_whole_file_system_is_no_workspace(home: Path) -> None:
     with pytest.raises(LocalMistake, match="whole file system"):
         plan(home, Path("/"))

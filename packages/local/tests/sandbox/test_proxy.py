@@ -403,6 +403,22 @@ def test_an_address_of_this_machine_that_looks_public_is_refused(
     assert [heard for heard in upstream.heard if heard] == []
 
 
+class FarSocket(socket.socket):
+    def getpeername(self) -> tuple[str, int]:
+        return "1.1.1.1", 443  # as it would be on another machine
+
+
+def test_a_public_address_of_a_permitted_name_is_reached(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near = socket.create_connection(("127.0.0.1", upstream.port))
+    monkeypatch.setattr(proxy, "_dial", lambda _: FarSocket(fileno=near.detach()))
+    house = proxy_for(f"{NAME}:80", leads_to="1.1.1.1")
+    request = f"GET http://{NAME}/a/b?c=/d HTTP/1.1\r\nHost: {NAME}\r\n\r\n".encode()
+    assert said_to(house, request).endswith(b"hi")
+    assert upstream.heard[0].startswith(b"GET /a/b?c=/d HTTP/1.1\r\n")
+
+
 # What is told.
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,22 @@ def _fresh() -> Iterator[None]:
     wall._why_not.cache_clear()
     yield
     wall._why_not.cache_clear()
+
+
+def test_a_folder_for_an_agents_state_is_its_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        wall._make_state(str(tmp_path / "state"))
+        wall._make_state(str(tmp_path / "state.json"))
+        wall._make_state(str(tmp_path / "state.json" / "below"))  # what cannot be made is not granted
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
+    assert (tmp_path / "state.json").read_text() == "{}\n"
+    (tmp_path / "state.json").write_text("theirs")
+    for name in ("state", "state.json"):
+        wall._make_state(str(tmp_path / name))
+    assert (tmp_path / "state.json").read_text() == "theirs"
 
 
 def test_no_wall_can_always_be_held() -> None:

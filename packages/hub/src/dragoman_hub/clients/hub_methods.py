@@ -360,6 +360,10 @@ class HubMethods:
             raise ErrorAnswer(-32003, "Forbidden: the prompt belongs to another client", {"scope": "admin"})
         return session, key
 
+    def erase(self, session_id: str) -> None:
+        self._progress_of.forget(session_id)
+        self._history_of.forget(session_id)
+
 
 def _text(params: Params, name: str) -> str | None:
     value = value_of(params.get(name))

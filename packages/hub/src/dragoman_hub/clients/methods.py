@@ -449,6 +449,11 @@ class Methods:
         is_reached = follower is not None and reaches(client.grant, follower.session.state)
         return follower.session if follower is not None and is_reached else None
 
+    def erase(self, session_id: str) -> None:
+        """Nothing is to be left of the session: another one may have its name."""
+        self._views.erase(session_id)
+        self._ours.erase(session_id)
+
 
 def _size(params: Params) -> int:
     """Bytes of a request's members."""

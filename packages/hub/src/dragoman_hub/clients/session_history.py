@@ -99,6 +99,9 @@ class SessionHistory:
         del record.turns[:-MOST_TURNS]
         return {"turns": list(record.turns)}
 
+    def forget(self, session_id: str) -> None:
+        self._known.pop(session_id, None)
+
 
 def _told(session: LiveSession, entries: list[StoredEntry]) -> list[JsonObject]:
     return [

@@ -317,6 +317,9 @@ class SessionViews:
         ]
         return {"version": VERSION, "agents": self._agents(), "sessions": sessions, "connections": clients}
 
+    def erase(self, session_id: str) -> None:
+        self._parents.pop(session_id, None)
+
 
 def _is_listed(info: StreamInfo) -> bool:
     return info.state not in ("", FORGETTING) and info.stream[0] != "@"

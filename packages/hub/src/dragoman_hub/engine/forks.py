@@ -93,7 +93,7 @@ async def _copy_session(
     )
     session = await hub.session(session_id)
     session.needs_reminder = not own and session.state.turns > 0
-    if process is not None and not process.over and session.process is None:
+    if process is not None and not process.over:
         process.join(session, str(own))
     return session
 

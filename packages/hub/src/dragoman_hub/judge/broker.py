@@ -447,6 +447,9 @@ class ApprovalBroker:
             own = process.own_ids.get(session.id, session.id)
             process.notify("session/cancel", encode_json({"sessionId": own}))
 
+    def erase(self, session_id: str) -> None:
+        self._lending.erase(session_id)
+
 
 def _members(error: ErrorAnswer) -> JsonObject:
     return {"code": error.code, "message": error.message, "data": error.data}
@@ -475,7 +478,7 @@ def _for_grant(grant: Grant, question: JsonObject) -> JsonObject:
     if grant.may("observe"):
         return question
     return {
-        name: _for_grant(grant, value) if name == "request" and isinstance(value, dict) else value
+        name: _for_grant(grant, value) if isinstance(value, dict) else value
         for name, value in question.items()
         if name != "title"
     }

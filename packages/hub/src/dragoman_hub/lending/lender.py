@@ -231,6 +231,11 @@ class HubLender:
     async def aclose(self) -> None:
         await self._workspace.aclose()
 
+    def erase(self, session_id: str) -> None:
+        """Nothing is to be left of the session."""
+        for key in [key for key in self._released_terminals if key[0] == session_id]:
+            del self._released_terminals[key]
+
 
 async def _open_roots(folders: tuple[str, ...]) -> Roots:
     opening = asyncio.ensure_future(in_disk_thread(folders[0], Roots, folders[0], folders[1:]))

@@ -12,6 +12,7 @@ import pytest
 from dragoman import Agent, Turn
 from dragoman.errors import ErrorAnswer
 from dragoman_hub.gate.admission import Grant
+from dragoman_hub.gate.real_paths import RealPaths
 from tests.hub.lending.writer_stage import Doors, writer
 from tests.hub.sessions.stage import Stage, Talker, staged
 from tests.runtime.raw import until
@@ -121,7 +122,9 @@ async def test_a_turn_that_has_just_ended_can_be_put_back(project: Path, trees: 
         assert names(shown["files"]) == ["a.txt"]
 
 
-async def test_a_token_goes_back_in_its_own_folders_alone(project: Path, trees: str) -> None:
+async def test_a_token_goes_back_in_its_own_folders_alone(
+    project: Path, trees: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     elsewhere = project.parent / "elsewhere"
     elsewhere.mkdir()
     async with staged({"one": writer}, changes=True, trees=trees) as stage:
@@ -132,11 +135,13 @@ async def test_a_token_goes_back_in_its_own_folders_alone(project: Path, trees: 
         await turn(owner, session, "write a.txt", "first")
         link.unlink()
         link.symlink_to(project)  # the session's folder leads elsewhere now than when its turn ran
+        monkeypatch.setattr("dragoman_hub.gate.admission.real_paths", RealPaths())  # and it was looked at
         scopes = frozenset({"prompt", "observe"})
         narrow = await stage.client(Grant("narrow", scopes, roots=(str(project),))).begin()
         look = {"sessionId": session, "key": "first"}
-        assert "may not use" in await why(narrow, PREVIEW, look)
-        assert "may not use" in await why(narrow, REWIND, {**look, "identity": "any"})
+        refusal = "Forbidden: this token may not use that folder"
+        assert await why(narrow, PREVIEW, look) == refusal
+        assert await why(narrow, REWIND, {**look, "identity": "any"}) == refusal
         for poor in ("observe", "approve"):
             client = await stage.client(Grant("poor", frozenset({poor}))).begin()
             assert "may not" in await why(client, PREVIEW, look)

@@ -120,3 +120,19 @@ async def test_a_turn_that_has_not_ended_is_told_as_running() -> None:
         await client.answer(prompt)
         ended = (await client.call(TURNS, {"sessionId": session}))["turns"]
     assert [turn["state"] for turn in (*running, *ended)] == ["running", "done"]
+
+
+async def test_a_turn_goes_on_though_a_prompt_behind_it_is_withdrawn() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        prompt = client.prompt(session, "wait", key="k")
+        await asyncio.wait_for(gate.waiting.wait(), 20)
+        waiting = client.prompt(session, "say 1", key="l")
+        await client.call("_dragoman/hub/queue/withdraw", {"sessionId": session, "key": "l"})
+        await client.answer(waiting)
+        turns = (await client.call(TURNS, {"sessionId": session}))["turns"]
+        assert [(turn["title"], turn["state"]) for turn in turns] == [("wait", "running")]
+        gate.open.set()
+        await client.answer(prompt)

@@ -13,9 +13,12 @@ import pytest
 from dragoman import Agent, Turn, connect
 from dragoman.transport.memory import memory_pair
 from dragoman_hub.agents.pool import AgentSpec
+from dragoman_hub.clients import steering
 from dragoman_hub.engine.options import HubOptions
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.hub import Hub
+from dragoman_hub.session import events as ev
+from dragoman_hub.session import machine
 from dragoman_hub.session.notes import note
 from dragoman_hub.session.state import ANSWERS
 from dragoman_local.journal import Entry
@@ -335,3 +338,55 @@ async def test_a_request_without_an_id_does_not_reach_the_agent(method: str) -> 
         ann.say({"method": "_mine/note", "params": {"sessionId": session, "text": "seen"}})
         await eventually(lambda: agent.notes)
         assert [note["method"] for note in agent.notes] == ["_mine/note"]
+
+
+@asynccontextmanager
+async def mute_turn() -> AsyncIterator[tuple[Hub, Talker, str, RawAgent]]:
+    """A turn of an agent that answers nothing."""
+    agent = RawAgent("mute")
+    spec = AgentSpec(name="mute", open=agent.open)
+    async with Hub(MemoryJournal(), {"mute": spec}, options=HubOptions(default_agent="mute")) as hub:
+        ann = await RawStage(hub, {"mute": agent}).client().begin()
+        session = await ann.new()
+        ann.prompt(session, "go")
+        await eventually(lambda: agent.prompts)
+        yield hub, ann, session, agent
+        await agent.transport.aclose()
+
+
+async def test_an_agent_that_never_says_whether_it_has_a_message_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(steering, "STEER_SECONDS", 0.02)
+    async with mute_turn() as (hub, ann, session, _):
+        params = {"sessionId": session, "content": text("left"), "_meta": {"dragoman": {"key": "m"}}}
+        for _ in range(2):  # its outcome is that nobody knows, also for whoever asks again
+            error = await ann.refusal("session/inject", params)
+            assert error["code"] == -32603
+            assert error["message"].endswith("has the message: it gave no answer within 0.02 seconds")
+        assert not hub.sessions[session].state.steers
+
+
+async def test_so_many_messages_wait_for_an_agent_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "MOST_STEERS", 2)
+    async with mute_turn() as (_, ann, session, agent):
+        params = {"sessionId": session, "content": text("left")}
+        for number in range(2):
+            ann.ask("session/inject", params)
+            await eventually(lambda count=number: len(agent.calls) == count + 1)  # type: ignore[misc]
+        error = await ann.refusal("session/inject", params)
+        assert "too many messages wait" in error["message"]
+        no_content: tuple[object, ...] = ([], None, "left")
+        for nothing in no_content:
+            error = await ann.refusal("session/inject", {**params, "content": nothing})
+            assert error["message"] == "Invalid params: content is missing"
+
+
+async def test_a_message_for_a_session_that_moves_away_is_in_doubt() -> None:
+    async with mute_turn() as (hub, ann, session, agent):
+        call = ann.ask("session/inject", {"sessionId": session, "content": text("left")})
+        await eventually(lambda: agent.calls)
+        hub.sessions[session].dispatch(ev.OwnershipLost())
+        await hub.sessions[session].aclose()
+        error = (await ann.answer(call))["error"]
+        assert error["message"].endswith("the session is not at this hub any more")

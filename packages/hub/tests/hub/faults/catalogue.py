@@ -14,6 +14,7 @@ KINDS = {
     "NSE": "Security: who gets in, and what others can do from outside",
     "NHT": "Streamable HTTP: requests that make no sense, streams that break",
     "NBP": "Pressure: too much, too many, and peers that do not read",
+    "NLN": "Line: what happens to the connection to an agent on another machine (the hub alone)",
     "PST": "Persistence: what is on disk when the hub is killed, and when the disk fails (the hub alone)",
 }
 
@@ -95,6 +96,7 @@ NBP-X9 | 8 clients that leave in the middle of a message of 15 MiB | 40 MiB at m
 NBP-X10 | 1,000 clients at once, on a hub | each is let in; a turn of one of them arrives; all is given back
 NBP-X8 | more WebSockets than a hub takes | 503 and why; the owner gets in
 NBP-X6 | a prompt of 12 MiB, and little memory | an error, or the connection ends; others are served
+NLN-X1 | ssh is cut every second for a whole turn that asks | every word once, in order; asked once
 PST-00 | a clean end and a new start (the control) | the turn is back
 PST-01 | kill -9 right after a turn was answered | the turn is back
 PST-03 | kill -9 at random moments of running turns | what was answered stays; the session loads each time
@@ -107,6 +109,7 @@ PST-12 | the order of writing, syncing and answering | it is on disk before its 
 PST-13 | a second hub on the same journal | is refused, and told who is there
 PST-15 | ids that are paths | not found; nothing is read or made
 PST-X1 | the journal's file is deleted under a running hub | prompts are refused; a restart has all of it
+PST-X4 | a history of 500 MB, kill -9, and it is loaded | in order, within 24 MiB; others are served
 PST-X3 | kill -9 with a sealed journal; another key | the turn is back, and nowhere readable; refused
 PST-X2 | the disk fails to sync | a prompt that may be stored is not refused; it goes on with the disk
 """

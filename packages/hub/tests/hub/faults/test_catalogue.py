@@ -12,7 +12,8 @@ TEST = re.compile(r"^async def test_(n[a-z]{2}|pst)_(x?\d+)_", re.MULTILINE)
 
 def tried() -> list[str]:
     """The ids that the names of tests begin with."""
-    texts = [path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py")]
+    folders = (Path(__file__).parent, Path(__file__).parents[2] / "remote")
+    texts = [path.read_text(encoding="utf-8") for folder in folders for path in folder.glob("test_*.py")]
     return [f"{kind}-{number}".upper() for text in texts for kind, number in TEST.findall(text)]
 
 

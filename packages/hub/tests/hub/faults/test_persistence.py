@@ -20,6 +20,8 @@ from typing import Any
 
 import pytest
 
+from dragoman.transport.websocket import open_websocket
+from tests.faults.watch import forget_peak, peak
 from tests.hub.outside.process import UNHURRIED, HubProcess, leave, running_hub, told_of
 from tests.hub.sessions.stage import Talker
 
@@ -325,3 +327,71 @@ async def test_pst_x3_a_sealed_journal_survives_kill_9_and_opens_with_its_key_al
         sealed.config.write_text(text)
         sealed.start()
         assert await loaded(sealed, session) == ["/stream 5", *NUMBERS]
+
+
+HISTORY = int(os.environ.get("DRAGOMAN_HISTORY", "32"))
+"""MiB that a session has to say."""
+
+NUMBER = re.compile(rb'"text": ?"(\d+) ')
+
+
+class Counting(Talker):
+    """Counts what an agent says instead of keeping it."""
+
+    count = 0
+
+    def feed(self, block: bytes) -> None:
+        others = []
+        for line in block.splitlines():
+            if b"agent_message_chunk" in line:
+                number = NUMBER.search(line)
+                assert number is not None
+                assert int(number[1]) == self.count % 160
+                self.count += 1
+            else:
+                others.append(line)
+        super().feed(b"\n".join(others))
+
+    async def until_counted(self, total: int) -> None:
+        """Each further word within the time that anything may take."""
+        while (seen := self.count) < total:
+            await self.until(lambda _: self.count > seen)
+
+
+async def counting(hub: HubProcess) -> Counting:
+    transport = await open_websocket(f"ws://{hub.place}/acp", headers=hub.headers)
+    client = Counting(transport)
+    await client.begin()
+    return client
+
+
+@pytest.mark.bound(60 + 2 * HISTORY)
+@pytest.mark.timeout(200 + 4 * HISTORY)
+async def test_pst_x4_a_long_history_is_loaded_whole_and_costs_no_memory(tmp_path: Path) -> None:
+    with running_hub(tmp_path) as hub:
+        client = await counting(hub)
+        session = await client.new(str(hub.work))
+        total = 0
+        while total < 16 * HISTORY:
+            number = client.prompt(session, "/stream 160 65536")
+            total += 160
+            await client.until_counted(total)
+            assert (await client.answer(number))["result"]["stopReason"] == "end_turn"
+        hub.kill()
+        hub.start()
+        again = await counting(hub)
+        async with visiting(hub) as other:
+            before = forget_peak(hub.pid)
+            number = again.ask("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+            again.transport.pause()  # whoever does not read yet costs no memory either
+            for _ in range(50):
+                assert await other.call("session/list"), "others are answered meanwhile"
+            again.transport.resume()
+            while again.count < total:
+                await again.until_counted(min(total, again.count + 100))
+                assert await other.call("session/list"), "others are answered meanwhile"
+            assert "error" not in await again.answer(number)
+            grown = peak(hub.pid) - before
+        await leave(client, again)
+        assert again.count == total
+        assert grown < 24, grown

@@ -31,8 +31,10 @@ from dragoman_hub.gate.table import (
     SESSION_EXTENSION,
     GateRow,
     Place,
+    _file,
     check,
 )
+from tests.every import every
 from tests.house import COUNTED
 from tests.hub.clients.test_methods import SCOPES
 from tests.hub.sessions.agents import obedient
@@ -214,6 +216,29 @@ def test_files_that_a_prompt_links_to_are_places(uri: str) -> None:
     prompt = [{"type": "text", "text": "look"}, {"type": "resource_link", "name": "x", "uri": uri}]
     grant = Grant("g", roots=("/in",))
     assert not may_pass(grant, "session/prompt", raw({"sessionId": "s", "prompt": prompt}), is_request=True)
+
+
+@every(
+    ("uri", "path"),
+    [
+        ("file:///a/b", "/a/b"),
+        ("FILE:///a/b", "/a/b"),
+        ("file:/a/b", "/a/b"),
+        ("file://localhost/a/b", "/a/b"),
+        ("file://other/a/b", "//"),
+        ("file://other", "//"),
+        ("file://", "/"),
+        ("file:", "/"),
+        ("file:///a%20b?c=d#e", "/a b"),
+        ("file:///a#b?c", "/a"),
+        ("file:///a%23b", "/a#b"),
+        ("https://a/b", ""),
+        ("files:///a", ""),
+        ("", ""),
+    ],
+)
+def test_an_address_of_a_file_is_a_path_here_or_a_place_of_nobody(uri: str, path: str) -> None:
+    assert _file(uri) == path
 
 
 def test_an_mcp_server_of_the_search_path_lies_in_no_folder_of_a_token() -> None:

@@ -27,6 +27,14 @@ def lines_of(audit: Path) -> list[tuple[str, str, str, str]]:
     return [(line["method"], line["outcome"], line.get("person", ""), line["title"]) for line in lines]
 
 
+def circumstances(audit: Path) -> list[tuple[str, str, str, str]]:
+    """Who is told of in each line, by whom, and why."""
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    return [
+        (line["agent"], line["session"], f"{line['kind']} by {line['by']}", line["why"]) for line in lines
+    ]
+
+
 async def test_who_may_not_answer_and_who_is_late_is_in_the_audit_log(tmp_path: Path) -> None:
     audit, yes = tmp_path / "audit.jsonl", {"outcome": {"outcome": "selected", "optionId": "allow"}}
     async with staged({"one": obedient}, audit=str(audit)) as stage:
@@ -50,6 +58,10 @@ async def test_who_may_not_answer_and_who_is_late_is_in_the_audit_log(tmp_path: 
         ("permission", "allow", "owner", "Delete it"),
     ]
     assert lines[3:] == [("_dragoman/hub/answer", "deny", "late", "_dragoman/hub/answer")] * REFUSALS.count
+    told = circumstances(audit)
+    assert told[1] == ("", "", "other by person", "Forbidden: this token may not approve")
+    why = "there is no such question, or it has its answer"
+    assert set(told[3:]) == {("one", session, "other by person", why)}
 
 
 async def test_what_nobody_answered_is_told_once_with_the_command_that_allows_it(tmp_path: Path) -> None:
@@ -104,6 +116,9 @@ async def test_a_change_of_mode_is_in_the_audit_log_before_the_agent_hears_of_it
         ("session/set_mode", "allow", "owner", "modeId=none"),
         ("session/set_mode", "deny", "owner", "modeId=none"),
     ]
+    asked = ("one", session, "mode by person", "a client asked for it")
+    refused = "the agent refused: call failed with -32602: there is no such mode"
+    assert circumstances(audit) == [asked, asked, (*asked[:3], refused)]
 
 
 async def test_no_mode_is_changed_that_cannot_be_written_down(tmp_path: Path) -> None:
@@ -123,3 +138,6 @@ async def test_a_path_outside_the_session_is_in_the_audit_log(tmp_path: Path) ->
         session = await client.new(str(tmp_path / "project"))
         await client.answer(client.prompt(session, f"write {tmp_path}/elsewhere words"))
     assert lines_of(audit) == [("fs/write_text_file", "deny", "", f"{tmp_path}/elsewhere")]
+    ((agent, of, how, why),) = circumstances(audit)
+    assert (agent, of, how) == ("one", session, "other by policy")
+    assert "outside" in why

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dragoman import Agent, Turn
 from dragoman.system.files import open_regular
@@ -289,3 +290,38 @@ async def test_what_a_client_lends_is_judged_beside_the_loop_and_given_in_order(
             await client.answer(asked)
         assert client.texts() == ["words"]
         assert threading.get_ident() not in slow_disk.threads
+
+
+async def test_files_of_an_agent_that_is_elsewhere_are_not_the_hubs_to_lend(tmp_path: Path) -> None:
+    async with staged({"one": obedient}) as stage:
+        seat = stage.hub.pool.seats["one"]
+        seat.spec = replace(seat.spec, place="ssh:there")
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        await client.answer(client.prompt(session, f"write {tmp_path}/a.txt words"))
+        why = "Method not found: the files and terminals of this agent are on ssh:there"
+        assert client.texts() == [f"failed: {why}"]
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_mistake_of_ours_costs_one_question_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decide = hub_judge.HubJudge.decide
+    failures = [RuntimeError("a mistake")]
+
+    def fail_once(judge: Any, *words: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return decide(judge, *words)
+
+    monkeypatch.setattr(hub_judge.HubJudge, "decide", fail_once)
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        await client.answer(client.prompt(session, "ask"))
+        assert client.texts() == ["no"]
+        turn = client.prompt(session, "ask")
+        client.allow(await client.asked())
+        await client.answer(turn)
+        assert client.texts() == ["no", "yes"]

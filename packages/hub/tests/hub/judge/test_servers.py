@@ -12,6 +12,9 @@ import pytest
 
 from dragoman_hub.engine.options import HubOptions
 from dragoman_hub.gate.admission import Grant
+from dragoman_hub.judge.servers import _params
+from dragoman_local.workspace.policy.act import ActContext
+from dragoman_local.workspace.policy.act_reader import act_of_server
 from tests.hub.sessions.stage import Stage, staged
 from tests.hub.test_hub_effects import logged, nobodys_own_policy, project, user
 
@@ -151,3 +154,33 @@ async def test_after_a_crash_nothing_is_left_of_a_question_about_a_session_that_
         back = await stage.client().begin()
         assert (await back.call("_dragoman/hub/inbox"))["requests"] == []
         assert (await back.call("session/list"))["sessions"] == []
+
+
+@pytest.mark.parametrize(
+    ("server", "shown"),
+    [
+        (named_server("m", "npx"), {"command": "npx", "variables": ["KEY"]}),
+        ({**named_server("m", "npx"), "args": ["a b"], "env": []}, {"command": "npx 'a b'"}),
+        (
+            {"type": "http", "name": "m", "url": "https://m.example/x", "headers": []},
+            {"url": "https://m.example/x"},
+        ),
+    ],
+)
+def test_people_see_what_would_be_started_or_reached_and_no_values(
+    server: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    act = act_of_server(server, ActContext(agent="one", roots=("/p",)))
+    said = json.loads(_params(act, "s"))
+    call = said.pop("toolCall")
+    target = shown.get("command") or shown["url"]
+    assert call.pop("kind") == act.kind
+    assert call == {
+        "toolCallId": "hub-mcp-m",
+        "title": f"Let one use the MCP server 'm': `{target}`",
+        "status": "pending",
+        "rawInput": shown,
+    }
+    assert said.pop("sessionId") == "s"
+    assert [option["kind"] for option in said.pop("options")] == ["allow_once", "reject_once"]
+    assert said == {}

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dragoman_hub.gate.admission import Grant
-from dragoman_hub.lending.file_search import complete_folder
+from dragoman_hub.lending import file_search
+from dragoman_hub.lending.file_search import MOST, SKIPPED, complete_folder, find_files
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged
 
@@ -62,6 +63,44 @@ def test_a_token_sees_nothing_outside_its_roots(home: Path) -> None:
         "folders": [],
         "repositories": [],
     }
+
+
+def test_a_folder_that_cannot_be_read_and_one_of_very_many_cost_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert complete_folder(f"{tmp_path}/none/a", grant=ANYBODY)["folders"] == []
+    for number in range(MOST + 10):
+        (tmp_path / f"{number:03}").mkdir()
+    folders = complete_folder(f"{tmp_path}/", grant=ANYBODY)["folders"]
+    assert folders == [f"{tmp_path}/{number:03}" for number in range(MOST)]
+    monkeypatch.setattr(file_search, "LOOKED_AT", 3)
+    looked_at = complete_folder(f"{tmp_path}/", grant=ANYBODY)["folders"]
+    assert isinstance(looked_at, list)
+    assert len(looked_at) == 3
+
+
+def test_the_path_of_a_home_is_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "work").mkdir()
+    found = complete_folder("~/wo", grant=ANYBODY)
+    assert (found["path"], found["folders"]) == (f"{tmp_path}/wo", [f"{tmp_path}/work"])
+
+
+def test_files_are_found_in_order_and_what_nobody_edits_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("src", ".git", *SKIPPED):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "parser.py").touch()
+    (tmp_path / "long_parser.py").touch()
+    (tmp_path / ".parser.py").touch()
+    every_file = [".parser.py", "src/parser.py", "long_parser.py"]
+    assert find_files(str(tmp_path), "", 10) == every_file
+    assert find_files(str(tmp_path), "", 2) == every_file[:2]
+    assert sorted(find_files(str(tmp_path), "parser", 10)) == sorted(every_file)
+    assert find_files(str(tmp_path), "src", 10) == ["src/parser.py"]
+    monkeypatch.setattr(file_search, "FILES_LOOKED_AT", 1)
+    assert "src/parser.py" not in find_files(str(tmp_path), "", 10)
 
 
 async def test_a_name_that_is_no_text_does_not_keep_the_others_from_being_told(tmp_path: Path) -> None:

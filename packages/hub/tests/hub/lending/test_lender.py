@@ -8,13 +8,17 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import Raw
 
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.testing.pace import patience
+from dragoman_hub.lending import lender
 from dragoman_local.workspace import roots
 from dragoman_local.workspace.method_handlers import MethodHandlers
+from dragoman_local.workspace.settings import FileSettings
+from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged
 from tests.hub.test_hub_effects import user
 from tests.runtime.raw import until
@@ -119,6 +123,47 @@ async def test_an_agent_is_told_what_kept_it_from_what_it_asks_for(
         session = await client.new(str(tmp_path))
         await client.answer(client.prompt(session, f"read {tmp_path}/a.txt"))
         assert client.texts() == [said]
+
+
+async def test_what_a_released_terminal_printed_is_kept_for_people_up_to_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lender, "RELEASED", 2)
+    monkeypatch.setattr(lender, "SHOWN", 4)
+    (tmp_path / "policy.toml").write_text('default = "allow"\n')
+    async with staged({"one": obedient}, policy=str(tmp_path / "policy.toml")) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        for number in range(3):
+            await client.answer(client.prompt(session, f"run echo number-{number}"))
+        first, *others = client.texts()
+        said = {"sessionId": session, "terminalId": first}
+        assert (await client.refusal("_dragoman/hub/terminal", said))["code"] == -32002
+        for number, terminal in enumerate(others, 1):
+            shown = await client.call("_dragoman/hub/terminal", {**said, "terminalId": terminal})
+            assert shown["output"] == f"r-{number}\n"
+            assert shown["exitStatus"] == {"exitCode": 0, "signal": None}
+
+
+@pytest.mark.parametrize(
+    ("params", "size"),
+    [
+        ({"path": "large"}, 2000),
+        ({"path": "larger"}, 3000),
+        ({"path": "none"}, 0),
+        ({"path": "a\0b"}, 0),
+        ({"path": 7}, 0),
+        ({}, 0),
+    ],
+)
+def test_room_is_taken_for_as_much_as_a_file_will_need(
+    params: dict[str, Any], size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(lender, "DEFAULT_SETTINGS", FileSettings(read_bytes=3000))
+    (tmp_path / "large").write_bytes(bytes(2000))
+    (tmp_path / "larger").write_bytes(bytes(4000))
+    assert lender._size_of_file(Raw(msgspec.json.encode(params))) == size
 
 
 def _open_folders() -> set[str]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
+from dragoman_hub.lending import turn_changes
 from dragoman_hub.lending.folder_turn import FolderTurn
 from dragoman_hub.lending.shared_look import SharedLook
+from dragoman_hub.lending.turn_changes import TurnChanges
 from dragoman_hub.lending.turn_recorder import TurnRecorder
 from dragoman_local.workspace.line_history import LineHistory, Origin
 from dragoman_local.workspace.snapshots import Snapshot, take_snapshot
@@ -86,6 +91,63 @@ def shared_look(turns: list[FolderTurn], *, before: Snapshot | None = None) -> S
     look.turns = dict.fromkeys(turns)
     look.bases = [] if before is None else [before]
     return look
+
+
+async def test_the_store_knows_of_a_turn_before_its_agent_does(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And whoever closes the recorder waits for what is being written."""
+    store, may_write = TreeStore(str(tmp_path / "memory.db")), threading.Event()
+    recorder, together = TurnRecorder(store), store.together
+    await recorder.open()
+
+    def write_late(works: Sequence[Callable[[], None]]) -> list[Exception | None]:
+        may_write.wait(patience(5))
+        return together(works)
+
+    monkeypatch.setattr(store, "together", write_late)
+    for number, wait_for in enumerate((recorder.begin, lambda _: recorder.aclose()), 1):
+        turn = FolderTurn("s", str(number), str(project))
+        turn.params = b'{"prompt":[{"type":"text","text":"words"}]}'
+        begun = asyncio.ensure_future(recorder.begin(turn))
+        await asyncio.sleep(0)
+        waiting = asyncio.ensure_future(wait_for(turn))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        may_write.set()
+        await waiting
+        await begun
+        assert (turn.number, turn.params) == (number, b"")
+        may_write.clear()
+
+
+async def test_a_prompt_waits_for_the_store_though_it_does_not_wait_for_the_look(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, may_write = TreeStore(str(tmp_path / "memory.db")), threading.Event()
+    together = store.together
+
+    def write_late(works: Sequence[Callable[[], None]]) -> list[Exception | None]:
+        may_write.wait(patience(5))
+        return together(works)
+
+    async def go_on(*_: object) -> None:
+        pass
+
+    monkeypatch.setattr(store, "together", write_late)
+    monkeypatch.setattr(turn_changes, "_wait_before_prompt", go_on)
+    changes = TurnChanges(is_enabled=True, store=store)
+    await changes.open()
+    begun = asyncio.ensure_future(changes.begin("s", "k", [str(project)], agent="one", params=b"{}"))
+    await asyncio.wait([begun], timeout=0.05)
+    assert not begun.done()
+    may_write.set()
+    assert await begun == ""
+    assert [turn.session for turn in store.turns(str(project))] == ["s"]
+    changes.end("s", "k")
+    await changes.turn_done("s")
+    await changes.aclose()
 
 
 async def test_turns_that_share_a_look_share_a_transaction(project: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -158,3 +159,23 @@ async def test_a_hub_that_is_killed_while_the_agent_closes_a_session_has_it_load
         await client.call("session/load", {"sessionId": session, **LOAD})
         assert (await client.answer(client.prompt(session, "say 2")))["result"] == {"stopReason": "end_turn"}
         assert memory.calls == ["close", "load"]
+
+
+async def test_a_release_is_stored_before_the_agent_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hub that took over in between would take the agent for one that knows the session."""
+    memory = Memory()
+    async with unused(memory, after=3600.0) as (stage, session):
+        live, append, may_store = stage.hub.sessions[session], stage.journal.append, asyncio.Event()
+
+        async def append_late(*words: Any, **more: Any) -> int:
+            await may_store.wait()
+            return await append(*words, **more)
+
+        monkeypatch.setattr(stage.journal, "append", append_late)
+        releasing = asyncio.ensure_future(live.release())
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert memory.calls == []
+        may_store.set()
+        await releasing
+        assert memory.calls == ["close"]

@@ -250,8 +250,6 @@ class BriefFold:
             case "taken" | "queued" | "edited":
                 words = note if "prompt" in note else dict_or_empty(note.get("params"))
                 self._waiting[key] = _prompt_text(words.get("prompt"))
-            case "withdrawn":
-                self._waiting.pop(key, None)
             case "turn_ended":
                 self._on_turn_end(key, note.get("error"))
 

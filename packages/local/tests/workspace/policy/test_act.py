@@ -273,3 +273,20 @@ def test_a_denied_place_is_found_wherever_an_input_names_it(raw: object) -> None
     act = asked(kind="other", name="x", raw_input=raw)
     rules = '[[rule]]\ndecision = "deny"\npath = "**/.env"\n[[rule]]\ndecision = "allow"\ntool = "x"\n'
     assert policy(rules).decide(act).outcome != "allow"
+
+
+@pytest.mark.parametrize(
+    ("call", "is_fetch"),
+    [
+        ({"raw_input": {"target": "https://a.example/x"}}, True),
+        ({"raw_input": {"target": "a.txt"}}, False),
+        ({"kind": "execute", "raw_input": {"command": "curl https://a.example/x"}}, False),
+        ({"kind": "execute", "raw_input": {"command": "curl x", "note": "https://a.example/x"}}, False),
+    ],
+)
+def test_an_address_in_an_input_is_a_fetch_and_a_command_is_a_command(
+    call: dict[str, Any], is_fetch: bool
+) -> None:
+    act = act_of_call(v1.ToolCallUpdate(tool_call_id="t", **call), SETTING, session_id="s")
+    assert act.fetches is is_fetch
+    assert ("fetch" in act.kinds) is is_fetch

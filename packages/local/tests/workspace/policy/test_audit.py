@@ -3,12 +3,25 @@ import os
 import stat
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from msgspec import to_builtins
 
 from dragoman.testing.pace import patience
-from dragoman_local.workspace.policy.audit import AuditLog, read_entries, verify_audit_log
+from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.audit import (
+    AuditLog,
+    attempt_entry,
+    audit_entry,
+    read_entries,
+    verify_audit_log,
+    write_approve_mode,
+)
+from dragoman_local.workspace.policy.decision import PolicyDecision
+from dragoman_local.workspace.policy.policy_paths import policy_paths
+from dragoman_local.workspace.policy.shell import read_line
 from tests.forks import forked
 from tests.workspace.policy.makers import audit_line
 
@@ -34,6 +47,82 @@ def test_a_line_says_what_was_wanted_and_what_was_decided(tmp_path: Path) -> Non
         "n": 1,
         "prev": "0" * 64,
     }
+
+
+def test_every_field_of_a_line_is_what_was_said_without_its_secrets() -> None:
+    secret = "curl --password hunter2hunter2 x"
+    act = Act(
+        method="terminal",
+        session_id="s",
+        paths=("/a", "/b"),
+        script=read_line(secret),
+        agent=f"agent {secret}",
+        kind=f"kind {secret}",
+        tool=f"tool {secret}",
+        title=f"title {secret}",
+        requester=f"requester {secret}",
+    )
+    decision = PolicyDecision(outcome="ask", rule="p.toml:3", why=f"why {secret}", remedy=f"remedy {secret}")
+    later = datetime(2025, 6, 1, 14, tzinfo=timezone(timedelta(hours=2)))
+    entry = to_builtins(audit_entry(act, decision, by="deadline", person="ann", option="no", time=later))
+    covered = secret.replace("hunter2hunter2", "[redacted]")
+    for name in ("title", "requester", "why", "remedy"):
+        assert entry.pop(name) == f"{name} {covered}"
+    assert entry == {
+        "time": "2025-06-01T12:00:00.000Z",
+        "agent": f"agent {secret}",
+        "session": "s",
+        "method": "terminal",
+        "kind": f"kind {secret}",
+        "tool": f"tool {secret}",
+        "paths": ("/a", "/b"),
+        "command": covered,
+        "outcome": "ask",
+        "rule": "p.toml:3",
+        "by": "deadline",
+        "option": "no",
+        "person": "ann",
+    }
+    plain = audit_entry(Act(method="terminal"), decision, time=later)
+    assert (plain.command, plain.option, plain.person, plain.by) == (None, None, "", "policy")
+
+
+def test_every_field_of_an_attempt_is_what_was_said_without_its_secrets() -> None:
+    secret, covered = "--password hunter2hunter2", "--password [redacted]"
+    fields = {"person": "ann", "agent": "one", "session": "s", "kind": "mode", "command": "make"}
+    entry = to_builtins(
+        attempt_entry("m", secret, outcome="allow", why=secret, by="policy", paths=("/a",), **fields)
+    )
+    assert datetime.fromisoformat(entry.pop("time")) > datetime(2025, 6, 1, tzinfo=UTC)
+    same = {"method": "m", "title": covered, "outcome": "allow", "why": covered, "by": "policy"}
+    assert entry == {**fields, **same, "paths": ("/a",), "tool": "", "rule": "", "option": None}
+    plain = to_builtins(attempt_entry("m", "t", outcome="deny", why="w"))
+    assert (plain["by"], plain["kind"], plain["paths"], plain["command"]) == ("person", "other", (), None)
+    assert not {"person", "requester", "remedy"} & set(plain)
+
+
+@pytest.mark.parametrize(
+    ("approve", "why"),
+    [
+        ("all", "what no rule covers is allowed"),
+        ("reads", "what no rule covers is allowed, if it only reads"),
+        ("none", ""),
+        (None, ""),
+    ],
+)
+def test_what_a_command_allows_without_asking_is_a_line(
+    approve: str | None, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    write_approve_mode("dragoman run", approve, agent="one")
+    log = Path(policy_paths().audit)
+    lines = list(read_entries(log.read_text())) if log.exists() else []
+    names = ("method", "title", "outcome", "why", "agent", "kind", "by")
+    expected = ["dragoman run", f"approve {approve}", "allow", why, "one", "mode", "person"]
+    assert [[line[name] for name in names] for line in lines] == ([expected] if why else [])
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    write_approve_mode("dragoman run", approve, agent="one")  # what cannot be written is permitted nowhere
 
 
 def test_only_the_owner_can_read_it(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -456,3 +457,20 @@ async def test_cancelling_a_turn_takes_back_its_question_and_chooses_nothing(tmp
 async def _whole(updates: AsyncIterable[Any]) -> None:
     async for _ in updates:
         pass
+
+
+@pytest.mark.parametrize(
+    ("given", "is_asked"), [("once", False), ("always", False), ("no", True), (None, True), ("none", True)]
+)
+async def test_what_a_person_permitted_elsewhere_is_not_asked_again(
+    given: str | None, is_asked: bool, tmp_path: Path
+) -> None:
+    person = Person("reject")
+    desk = Desk(tmp_path, asker=person)
+    diff = v1.Diff(path=f"{ROOT}/a", new_text="y")
+    call = v1.ToolCallUpdate(tool_call_id="t", kind="edit", content=[diff])
+    request = v1.RequestPermissionRequest(session_id="s", tool_call=call, options=list(OFFERED))
+    await asyncio.to_thread(desk.desk.note_grant, request, given)
+    with suppress(ErrorAnswer):
+        await desk.desk.guard(Access(session_id="s", kind="write", path=f"{ROOT}/a", text="y"))
+    assert bool(person.asked) is is_asked

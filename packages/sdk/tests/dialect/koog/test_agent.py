@@ -313,3 +313,11 @@ def test_what_needs_a_change_is_looked_at_however_it_is_written(params: bytes) -
     line = b'{"jsonrpc":"2.0","method":"session/update","params":' + params + b"}\n"
     assert Translator([edge], edge.ledger).from_peer(line).inside != line
     assert edge.seen == 1
+
+
+@every("method", ["session/new", "session/load", "authenticate", "_mine/ask"])
+def test_an_answer_is_read_as_what_it_answers_and_not_as_what_it_looks_like(method: str) -> None:
+    edge = KoogAgent(EdgeSettings(), Ledger())
+    edge.from_inside(request(1, method, {"sessionId": "s"}))
+    said = answer(1, {"serverInfo": {"name": "k"}, "capabilities": {"tools": [{}]}, "content": [TEXT]})
+    assert edge.from_peer(said) == [("inside", said)]

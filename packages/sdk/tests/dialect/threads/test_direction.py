@@ -45,6 +45,15 @@ def test_an_agent_that_does_not_know_createThread_is_one_as_written() -> None:
     assert [one["method"] for one in agent.peer] == ["streamMessageChunk"]
 
 
+def test_what_was_answered_at_once_is_not_asked_again_of_an_agent_as_written() -> None:
+    agent = refused()
+    number = agent.peer[0]["id"]
+    agent.from_inside(request(9, "session/nonsense", {"sessionId": "t"}))
+    assert [one["id"] for one in agent.inside] == [9]
+    agent.from_peer(unknown(number, "createThread"))
+    assert [one["id"] for one in agent.inside] == [2]
+
+
 def test_an_agent_that_creates_threads_is_one_of_the_code() -> None:
     agent = refused()
     agent.from_peer({"id": agent.peer[0]["id"], "result": {"threadId": "t"}})
