@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from dragoman.errors import LocalMistake
-from dragoman_hub.clients.push_methods import NOT_OFFERED
+from dragoman_hub.clients.hub_methods import NOT_OFFERED
 from dragoman_hub.gate.admission import Grant
 from dragoman_hub.push.notifier import PushNotifier
 from tests.hub.sessions.agents import obedient
