@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -30,19 +30,16 @@ from dragoman_hub.lending.lender import lent_request, waiting_for_people
 from dragoman_hub.session.frames import encode_json, value_of
 from dragoman_hub.session.state import OpenRequest
 from dragoman_local.workspace.lent_files import Access
-from dragoman_local.workspace.policy.act import ActContext
-from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_request, fold_calls
-from dragoman_local.workspace.policy.act_view import lent_call, view_of
+from dragoman_local.workspace.policy.act_reader import act_of_request
+from dragoman_local.workspace.policy.act_view import lent_call
 from dragoman_local.workspace.policy.audit import AuditLog, By
-from dragoman_local.workspace.policy.decision import PolicyDecision, choose_option, select_option
+from dragoman_local.workspace.policy.decision import select_option
 from dragoman_local.workspace.policy.judge import (
     Asker,
     PermissionChoice,
     PermissionJudge,
     PermissionPrompt,
     Settlement,
-    resolve,
-    why_of,
     with_real_paths,
 )
 from dragoman_local.workspace.policy.permission_service import JudgedQuestion, PermissionService
@@ -65,13 +62,6 @@ CLOSE_SECONDS: Final = 5.0
 
 Result = TypeVar("Result")
 
-Lender: TypeAlias = Literal["hub", "client", "other side"]
-LENDERS: Final[dict[Lender, str]] = {
-    "hub": "the hub's",
-    "client": "the client's",
-    "other side": "the other side's",
-}
-
 
 class OpenQuestion(Struct, kw_only=True):
     """A request for permission that waits for people: of an agent, or of the hub's own."""
@@ -91,13 +81,6 @@ class OpenQuestion(Struct, kw_only=True):
         """The rule by which people are asked, if one of a file says so."""
         rule = self.prompt.decision.rule
         return "" if rule.startswith(BUILT_IN) else rule
-
-
-class LentQuestion(NamedTuple):
-    """The judged use of a client's files or terminals, and the client that answers it."""
-
-    desk: PermissionService
-    question: JudgedQuestion
 
 
 class HubJudge:
@@ -124,12 +107,8 @@ class HubJudge:
 
     async def in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> Result:
         """Do something that may wait for a disk."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.threads, partial(work, *args, **options))
-
-    def _start(self, work: Callable[..., None], *args: Any, **options: Any) -> None:
-        """The same for what nobody waits for."""
-        asyncio.get_running_loop().run_in_executor(self.threads, partial(work, *args, **options))
+        run = asyncio.get_running_loop().run_in_executor
+        return await run(self.threads, partial(work, *args, **options))
 
     async def aclose(self) -> None:
         """Let lines be written that are on their way."""
@@ -150,28 +129,16 @@ class HubJudge:
         """The answer of the rules to a request for permission, or the question for people; either is in the
         audit log then. `check_question` has read the request. Called in a thread.
         """
-        permission = read(request.params, v1.RequestPermissionRequest)
-        call, options = permission.tool_call, permission.options
-        known_call = calls.find_call(session.id, call)
-        act = act_of_call(call, _setting(session), session_id=session.id, known_call=known_call)
-        act, policy = resolve(act), self.policy_in(_setting(session).roots)
-        decision = self._judge.decide(act, policy)
-        if decision.outcome != "ask":
-            option = choose_option("allow" if decision.outcome == "allow" else "deny", options)
-            # Where no option says yes for once, people decide which one is meant.
-            if option is not None or decision.outcome == "deny":
-                settlement = self._judge.settle(act, decision, options, option, by="policy")
-                return Raw(write(select_option(settlement.option)))
-        self.note(act, decision, outcome="ask")
-        usable, own, always = self._judge.offer(act, options, policy)
-        whole_call = fold_calls(call, known_call)
-        view = view_of(act, whole_call, why=decision.why, always=always)
-        return OpenQuestion(
-            prompt=PermissionPrompt(act=act, decision=decision, view=view, options=usable, own=own),
-            shown_params=None
-            if known_call is None and own is None
-            else with_call(request.params, whole_call, own),
-        )
+        permission = _permission(session, request)
+        desk = self._desk(session, request, find_tool_call=calls.find_call)
+        question = desk.judge_request(permission)
+        prompt, call = question.prompt, question.call
+        if prompt is None:
+            return Raw(write(select_option(desk.settle(question).option)))
+        self.note(prompt.act, prompt.decision, outcome="ask")
+        if call is None or (call is permission.tool_call and prompt.own is None):
+            return OpenQuestion(prompt=prompt)
+        return OpenQuestion(prompt=prompt, shown_params=with_call(request.params, call, prompt.own))
 
     def prompt_of(self, session: LiveSession, request: OpenRequest) -> PermissionPrompt | None:
         """What people are asked, if it is a request for permission."""
@@ -204,12 +171,11 @@ class HubJudge:
         question = self._questions.get((session.id, request.sequence))
         if question is None or question.is_answered or question.future is not None:
             return False
-        call = read(request.params, v1.RequestPermissionRequest).tool_call
-        known_call = calls.find_call(session.id, call)
-        act = act_of_call(call, _setting(session), session_id=session.id, known_call=known_call)
+        desk = self._desk(session, request, find_tool_call=calls.find_call)
+        act, _ = desk.read_request(_permission(session, request))
         before, after = (
             replace(each, kind="", tool="", title="", possible_places=())
-            for each in (question.prompt.act, resolve(act))
+            for each in (question.prompt.act, act)
         )
         return before != after
 
@@ -227,7 +193,7 @@ class HubJudge:
             return False  # the answer of somebody else is being written
         question.is_answered = True
         choice = PermissionChoice(option_id=option_in(result), by="person", person=by)
-        settlement = await self.in_thread(self._settle_choice, session, request, question, choice)
+        settlement = await self.in_thread(self._settle_choice, session, request, question.prompt, choice)
         if settlement.option != choice.option_id:
             result = Raw(write(select_option(settlement.option)))
         question.choice = replace(choice, settlement=settlement)
@@ -241,10 +207,9 @@ class HubJudge:
         return False
 
     def _settle_choice(
-        self, session: LiveSession, request: OpenRequest, question: OpenQuestion, choice: PermissionChoice
+        self, session: LiveSession, request: OpenRequest, prompt: PermissionPrompt, choice: PermissionChoice
     ) -> Settlement:
-        prompt, policy = question.prompt, self.policy_in(_setting(session).roots)
-        settlement = self._judge.settle_choice(prompt, choice, policy)
+        settlement = self._judge.settle_choice(prompt, choice, self.policy_in(prompt.act.roots))
         if request.sequence not in session.state.requests:
             self._judge.take_back(prompt.act, settlement)  # also where the hub ends before it can say so
         return settlement
@@ -257,16 +222,14 @@ class HubJudge:
             prompt = self._questions.pop((session.id, request.sequence)).prompt
             if not question.is_answered:
                 self._judge.grants.take_back(prompt.act)  # what the agent hears is a no
-                self._start(self._note_end, _setting(session).roots, prompt, by)
+                asyncio.get_running_loop().run_in_executor(self.threads, self._note_end, prompt, by)
         elif question is not None:
             question.choice = PermissionChoice(option_id=option_in(result), by=by)
 
-    def _note_end(self, roots: Sequence[str], prompt: PermissionPrompt, by: By) -> None:
+    def _note_end(self, prompt: PermissionPrompt, by: By) -> None:
         """Write down that nobody answered; if time ran out, with what would allow it next time."""
-        decision = PolicyDecision(outcome="deny", rule=prompt.decision.rule, why=why_of(None, by))
-        if by == "deadline":
-            decision = self._judge.with_remedy(prompt.act, decision, self.policy_in(roots))
-        self._judge.write(prompt.act, decision, by=by, option=None)
+        choice = PermissionChoice(option_id=None, by=by)
+        self._judge.settle_choice(prompt, choice, self.policy_in(prompt.act.roots))
 
     # What agents want of lent files and terminals.
 
@@ -276,42 +239,38 @@ class HubJudge:
         session = self._hub.sessions.get(access.session_id)
         if session is None:  # it was closed meanwhile
             raise policy_refusal()
-        lender: Lender = "other side" if request.method == PERMIT_METHOD else "hub"
+        lender = "the other side" if request.method == PERMIT_METHOD else "the hub"
         desk = await self.in_thread(self._desk, session, request, lender=lender)
         await desk.guard(access)
         if request.sequence not in session.state.requests:  # its turn has ended meanwhile
             raise policy_refusal()
 
-    def lent_question(self, session: LiveSession, request: OpenRequest) -> LentQuestion | None:
+    def lent_question(
+        self, session: LiveSession, request: OpenRequest
+    ) -> tuple[PermissionService, JudgedQuestion] | None:
         """What holds for files and terminals that a client lends: rules that deny, and rules that ask. What
         no rule names is left to the client, which has a person of its own. None if it is no act. Called in a
         thread.
         """
         params = value_of(request.params)
-        read = partial(act_of_request, request.method, params, session_id=session.id)
-        act = read(_setting(session)) if isinstance(params, Mapping) else None
-        if act is None:
-            return None
-        desk = self._desk(session, request, lender="client")
-        return LentQuestion(desk, desk.judge_lent(lambda _: act, session.id))
+        desk = self._desk(session, request, lender="the client", is_elsewhere=True, leaves_rest=True)
+        setting = desk.setting(session.id)
+        is_read = isinstance(params, dict)
+        act = act_of_request(request.method, params, setting, session_id=session.id) if is_read else None
+        return None if act is None else (desk, desk.judge_lent(act))
 
-    def _desk(self, session: LiveSession, request: OpenRequest, *, lender: Lender) -> PermissionService:
-        setting = _setting(session)
+    def _desk(
+        self, session: LiveSession, request: OpenRequest, *, lender: str = "the hub", **options: Any
+    ) -> PermissionService:
+        roots = with_real_paths([session.state.cwd, *session.state.folders])
+        asker = partial(self._ask_in_session, session, request, lender)
         return self.desk(
-            partial(self.policy_in, setting.roots),
-            SessionAsker(self, session, request, lender=lender),
-            agent=setting.agent,
-            roots=setting.roots,
-            is_elsewhere=lender == "client",
-            leaves_rest=lender == "client",
+            partial(self.policy_in, roots), asker, agent=session.state.agent, roots=roots, **options
         )
 
     def desk(self, policy: Callable[[], Policy], asker: Asker, **options: Any) -> PermissionService:
         """Decides about what the hub or a client lends, or lets an agent use. Called in a thread."""
-        home = policy_paths().home
-        return PermissionService(
-            policy, asker=asker, judge=self._judge, home=home, threads=self.threads, **options
-        )
+        return PermissionService(policy, asker=asker, judge=self._judge, threads=self.threads, **options)
 
     def policy_in(self, roots: Sequence[str]) -> Policy:
         """The policy that holds in these folders. Where a file of the project or the user cannot be used, the
@@ -323,10 +282,32 @@ class HubJudge:
             log.warning("people are asked about everything in %s: %s", roots[0], error)
             denials = [rule for rule in self._rules.rules if rule.decision == "deny"] if self._rules else []
             # A rule, because it also holds for what clients lend: a default would be left to them.
-            everything = PolicyRule(decision="ask", source=str(error))
-            return Policy(layers=(PolicyLayer(name=self._file, rules=(*denials, everything)),))
+            rules = (*denials, PolicyRule(decision="ask", source=str(error)))
+            return Policy(layers=(PolicyLayer(name=self._file, rules=rules),))
 
     # Questions of the hub's own.
+
+    async def _ask_in_session(
+        self, session: LiveSession, request: OpenRequest, lender: str, prompt: PermissionPrompt
+    ) -> PermissionChoice:
+        """An `Asker`: everybody who follows the session, and the inbox."""
+        async with waiting_for_people():
+            async with self.turnstile(f"{session.id} asks"):  # they are asked as they were judged
+                params = await self.in_thread(self._lent_params, request, lender, prompt)
+            return await self.ask_people(session, params, prompt, about=request)
+
+    def _lent_params(self, request: OpenRequest, lender: str, prompt: PermissionPrompt) -> bytes:
+        act = prompt.act
+        self.note(act, prompt.decision, outcome="ask")
+        place = f"in {lender}'s terminal" if act.script is not None else f"through {lender}'s files"
+        return encode_json(
+            {
+                "sessionId": act.session_id,
+                "toolCall": lent_call(act, call_id=f"hub-{request.sequence}", place=place),
+                "options": [Raw(write(option)) for option in prompt.options],
+                "_meta": {"dragoman": {"about": str(request.sequence)}},
+            }
+        )
 
     async def ask_people(
         self,
@@ -359,54 +340,16 @@ class HubJudge:
 
     def end_turn(self, session: LiveSession) -> None:
         """What was permitted for one act ends with the turn, also for children that work in it."""
-        for session_id in self._judge.grants.sessions():
-            granted = self._hub.sessions.get(session_id)
-            if granted is None or granted.root is session:
-                self._judge.grants.forget(session_id)
+        sessions = self._hub.sessions
+        self._judge.grants.forget(lambda name: name not in sessions or sessions[name].root is session)
 
     def forget(self, session_id: str) -> None:
-        self._judge.grants.forget(session_id)
-        for key in [
-            key for key, each in self._questions.items() if key[0] == session_id and each.future is None
-        ]:
-            del self._questions[key]
+        self._judge.grants.forget(lambda name: name == session_id)
+        self._questions = {
+            key: each for key, each in self._questions.items() if key[0] != session_id or each.future
+        }
 
 
-class SessionAsker:
-    """An `Asker`: everybody who follows a session of the hub, and the inbox."""
-
-    def __init__(
-        self, judge: HubJudge, session: LiveSession, request: OpenRequest, *, lender: Lender
-    ) -> None:
-        self._judge = judge
-        self._session = session
-        self._request = request
-        self._lender = lender
-
-    async def ask(self, prompt: PermissionPrompt) -> PermissionChoice:
-        async with waiting_for_people():
-            async with self._judge.turnstile(
-                f"{self._session.id} asks"
-            ):  # they are asked as they were judged
-                params = await self._judge.in_thread(self._params, prompt)
-            return await self._judge.ask_people(self._session, params, prompt, about=self._request)
-
-    def _params(self, prompt: PermissionPrompt) -> bytes:
-        act, decision = prompt.act, prompt.decision
-        self._judge.note(act, decision, outcome="ask")
-        whose = LENDERS[self._lender]
-        place = f"in {whose} terminal" if act.script is not None else f"through {whose} files"
-        call = lent_call(act, call_id=f"hub-{self._request.sequence}", place=place)
-        return encode_json(
-            {
-                "sessionId": self._session.id,
-                "toolCall": call,
-                "options": [Raw(write(option)) for option in prompt.options],
-                "_meta": {"dragoman": {"about": str(self._request.sequence)}},
-            }
-        )
-
-
-def _setting(session: LiveSession) -> ActContext:
-    roots = with_real_paths([session.state.cwd, *session.state.folders])
-    return ActContext(agent=session.state.agent, roots=roots, home=policy_paths().home)
+def _permission(session: LiveSession, request: OpenRequest) -> v1.RequestPermissionRequest:
+    """The request as the hub knows its session; agents may know it by another id."""
+    return replace(read(request.params, v1.RequestPermissionRequest), session_id=session.id)

@@ -47,8 +47,7 @@ def call_id_of(request: OpenRequest) -> str | None:
 def about_of(request: OpenRequest) -> int:
     """The request of the agent that a question of the hub's own is about."""
     meta = value_of(object_of(request.params).get("_meta"), {})
-    about = meta.get("dragoman", {}).get("about", "0") if isinstance(meta, dict) else "0"
-    return int(about)
+    return int(meta.get("dragoman", {}).get("about", "0") if isinstance(meta, dict) else "0")
 
 
 def check_question(request: OpenRequest) -> None:

@@ -64,7 +64,7 @@ class Desk:
         written = policy(rules, approve=more.pop("approve", None))
         self.desk = PermissionService(
             lambda: replace(written, remembered_rules=self.kept.rules()),
-            asker=asker,
+            asker=None if asker is None else asker.ask,
             audit=AuditLog(str(self.log)),
             remembered_rules=self.kept,
             agent="claude",
@@ -456,3 +456,10 @@ async def test_cancelling_a_turn_takes_back_its_question_and_chooses_nothing(tmp
 async def _whole(updates: AsyncIterable[Any]) -> None:
     async for _ in updates:
         pass
+
+
+async def test_a_person_says_which_option_is_meant_where_none_says_yes_once(tmp_path: Path) -> None:
+    person = Person("always")
+    desk = Desk(tmp_path, asker=person)
+    assert await desk.run("git status", [option("always", "allow_always")]) == "always"
+    assert [entry["by"] for entry in desk.logged()] == ["person"]

@@ -75,11 +75,9 @@ class Act(Struct, frozen=True, kw_only=True):
     @property
     def kinds(self) -> frozenset[str]:
         """What it really is, with what it says it is if that is no less."""
-        real = {"execute"} if self.script is not None else set()
-        real |= {"edit"} if self.writes else set()
-        real |= {"fetch"} if self.fetches else set()
-        claimed = {self.kind} if not real or self.kind not in (*READS, "other") else set()
-        return frozenset(real | claimed)
+        deeds = (("execute", self.script is not None), ("edit", self.writes), ("fetch", self.fetches))
+        real = {kind for kind, is_so in deeds if is_so}
+        return frozenset(real if real and self.kind in (*READS, "other") else {*real, self.kind})
 
     @property
     def written_paths(self) -> tuple[str, ...]:

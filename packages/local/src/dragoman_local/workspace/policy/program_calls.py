@@ -119,10 +119,8 @@ class _CallReader:
                 self._operands.append(word)
                 if self._has("script") or self._has("carries"):
                     self._take_rest()
-        is_carrier = self._has("carries") or any(
-            flag.option and flag.option.takes == ">" for flag in self._flags
-        )
-        if is_carrier and self._operands:
+        carries = any(flag.option and flag.option.takes == ">" for flag in self._flags)
+        if self._operands and (carries or self._has("carries")):
             self._carried = read_call(tuple(self._operands))
         self._doubt = self._doubt or self._check()
         return ProgramCall(
