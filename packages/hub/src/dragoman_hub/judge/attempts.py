@@ -19,14 +19,17 @@ REFUSALS: Final = Rate(20, 60.0)
 """Lines about refusals of one token and one method."""
 
 
+def what_of(line: AuditEntry) -> str:
+    return line.command or line.title or " ".join((line.kind, *line.paths))
+
+
 def denial_notice(line: AuditEntry) -> JsonObject:
     """What the conversation says of a denial. `remedy` is the hub's word: agents cannot say it."""
-    what = line.command or line.title or " ".join((line.kind, *line.paths))
     return {
         "sessionUpdate": "notice",
         "severity": "warning",
         "title": "Not allowed:",
-        "description": f"{what} ({line.why}). "
+        "description": f"{what_of(line)} ({line.why}). "
         f"To allow it in this project, run on the hub's machine: {line.remedy}",
         "_meta": {"dragoman": {"remedy": line.remedy}},
     }

@@ -21,22 +21,29 @@ from dragoman.runtime.budget import HeldBytes
 from dragoman.wire import failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.wire.envelope import JsonObject
-from dragoman_hub.clients.client import ClientHub, HubClient
+from dragoman_hub.clients.client import ClientHub, Denial, HubClient
 from dragoman_hub.engine.bounds import WORK_BYTES
 from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.engine.pending_entries import REDACTED_REQUEST
 from dragoman_hub.engine.ports import ClientPort
 from dragoman_hub.engine.session_reach import reaches
 from dragoman_hub.gate.admission import Grant
-from dragoman_hub.judge.attempts import AttemptLog, denial_notice
-from dragoman_hub.judge.hub_judge import HubJudge, OpenQuestion
-from dragoman_hub.judge.question_forms import PERMISSION, about_of, check_question, refusal_of
+from dragoman_hub.judge.attempts import AttemptLog, denial_notice, what_of
+from dragoman_hub.judge.hub_judge import (
+    PERMISSION,
+    HubJudge,
+    OpenQuestion,
+    about_of,
+    check_question,
+    refusal_of,
+)
 from dragoman_hub.judge.risks import RiskAssessor
 from dragoman_hub.judge.servers import permit_servers
 from dragoman_hub.lending.lender import HubLender, LentWork
 from dragoman_hub.session import events as ev
 from dragoman_hub.session.frames import encode_json, object_of, value_of
 from dragoman_hub.session.state import OpenRequest, PromptAnswer
+from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog
 from dragoman_local.workspace.policy.permission_service import JudgedQuestion, PermissionService
 from dragoman_local.workspace.policy.policy_parser import PolicyError
@@ -50,6 +57,9 @@ HAS_LARGE_ANSWER = frozenset({"fs/read_text_file", "terminal/output"})
 """What clients lend whose answers may be large."""
 
 
+SHOWN_DENIALS = 10
+"""How many of them the inbox has."""
+
 MOST_DENIALS = 1000
 """Denials that are remembered as told; more than that, and all are forgotten."""
 
@@ -59,10 +69,10 @@ class ApprovalBroker:
 
     def __init__(self, hub: ClientHub) -> None:
         self._hub = hub
-        audit = AuditLog(hub.options.audit, on_line=self._on_line) if hub.options.audit else None
+        audit = AuditLog(hub.options.audit) if hub.options.audit else None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._denials: set[tuple[str, str]] = set()  # by session and remedy, those that were told
-        self.judge = HubJudge(hub, file=hub.options.policy, audit=audit)
+        self._denials: dict[tuple[str, str], Denial] = {}  # by session and remedy, those that were told
+        self.judge = HubJudge(hub, file=hub.options.policy, audit=audit, on_line=self._on_line)
         self.attempts = AttemptLog(audit, self.judge.threads)
         self._lending = HubLender(
             guard=self.judge.guard,
@@ -229,20 +239,38 @@ class ApprovalBroker:
         else:
             self._lend_ourselves(session, request)
 
-    def _on_line(self, line: AuditEntry) -> None:
+    def _on_line(self, act: Act, line: AuditEntry) -> None:
         """A line of the audit log is written. Called in a thread."""
         if line.remedy and line.outcome == "deny" and self._loop is not None:
-            self._loop.call_soon_threadsafe(self._tell_denial, line)
+            self._loop.call_soon_threadsafe(self._tell_denial, act, line)
 
-    def _tell_denial(self, line: AuditEntry) -> None:
+    def _tell_denial(self, act: Act, line: AuditEntry) -> None:
         """Each session hears of each remedy once, however often its agent tries."""
         session, name = self._hub.sessions.get(line.session), (line.session, line.remedy)
         if session is None or name in self._denials:
             return
         if len(self._denials) >= MOST_DENIALS:
             self._denials.clear()
-        self._denials.add(name)
+        shown = {
+            "sessionId": session.id,
+            "time": line.time,
+            "agent": line.agent,
+            "title": session.state.title,
+        }
+        shown |= {"what": what_of(line), "why": line.why, "remedy": line.remedy}
+        self._denials[name] = Denial(act=act, shown=shown)
         self._hub.tell(session, denial_notice(line))
+        self._announce("denied", shown, session)
+
+    def denial(self, session: LiveSession, remedy: str) -> Denial | None:
+        """What was denied in a session, by the command line that would allow it."""
+        return self._denials.get((session.id, remedy))
+
+    def denied(self, client: HubClient) -> list[JsonObject]:
+        """The latest denials that no rule has made good for yet."""
+        reached = {name for name, each in self._hub.sessions.items() if reaches(client.grant, each.state)}
+        found = [each for (name, _), each in self._denials.items() if name in reached and not each.is_kept]
+        return [_for_grant(client.grant, denial.shown) for denial in found[-SHOWN_DENIALS:]]
 
     def inbox(self, client: HubClient) -> list[JsonObject]:
         questions = [

@@ -13,6 +13,7 @@ holds up the session whose question needs it, and nobody else.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
@@ -22,18 +23,22 @@ from typing import Any, Final, TypeVar
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
+from dragoman.schema.errors import SchemaError
+from dragoman.schema.v1.methods import METHODS
+from dragoman.wire.codes import INVALID_PARAMS
 from dragoman_hub.engine.live_session import EngineHub, LiveSession
-from dragoman_hub.judge.question_forms import PERMISSION, call_id_of, option_in, refusal_of, with_call
 from dragoman_hub.lending.lender import lent_request, waiting_for_people
-from dragoman_hub.session.frames import encode_json, value_of
+from dragoman_hub.session.frames import encode_json, object_of, value_of
 from dragoman_hub.session.state import OpenRequest
 from dragoman_local.workspace.lent_files import Access
+from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.act_reader import act_of_request
 from dragoman_local.workspace.policy.act_view import lent_call
-from dragoman_local.workspace.policy.audit import AuditLog, By
-from dragoman_local.workspace.policy.decision import select_option
+from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, By
+from dragoman_local.workspace.policy.decision import choose_option, is_contradiction, select_option
 from dragoman_local.workspace.policy.judge import (
     Asker,
     PermissionChoice,
@@ -53,6 +58,10 @@ from dragoman_local.workspace.refusals import policy_refusal
 from dragoman_local.workspace.remote_access import PERMIT_METHOD
 
 log = logging.getLogger(__name__)
+
+PERMISSION: Final = "session/request_permission"
+
+EMPTY: Final = frozenset({b"null", b"[]", b"{}"})
 
 THREADS: Final = 8
 """Questions that are judged at a time. One that waits for a disk takes one of them."""
@@ -88,14 +97,20 @@ class HubJudge:
     read when the hub starts and when it is told to: a mistake in it changes nothing until it is mended.
     """
 
-    def __init__(self, hub: EngineHub, *, file: str, audit: AuditLog | None) -> None:
+    def __init__(
+        self,
+        hub: EngineHub,
+        *,
+        file: str,
+        audit: AuditLog | None,
+        on_line: Callable[[Act, AuditEntry], object],
+    ) -> None:
         """Raises `PolicyError` for a file that cannot be used."""
         self._hub = hub
         self._file = file
         self._rules = read_file(file) if file else None
-        self._judge = PermissionJudge(
-            audit=audit, remembered_rules=RememberedRules(policy_paths().remembered_file)
-        )
+        remembered_rules = RememberedRules(policy_paths().remembered_file)
+        self._judge = PermissionJudge(audit=audit, remembered_rules=remembered_rules, on_line=on_line)
         self.note = self._judge.note
         self._questions: dict[tuple[str, int], OpenQuestion] = {}  # by session and sequence
         self._doubted: set[tuple[str, int]] = set()  # questions whose calls may have changed
@@ -107,8 +122,7 @@ class HubJudge:
 
     async def in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> Result:
         """Do something that may wait for a disk."""
-        run = asyncio.get_running_loop().run_in_executor
-        return await run(self.threads, partial(work, *args, **options))
+        return await asyncio.get_running_loop().run_in_executor(self.threads, partial(work, *args, **options))
 
     async def aclose(self) -> None:
         """Let lines be written that are on their way."""
@@ -282,8 +296,13 @@ class HubJudge:
             log.warning("people are asked about everything in %s: %s", roots[0], error)
             denials = [rule for rule in self._rules.rules if rule.decision == "deny"] if self._rules else []
             # A rule, because it also holds for what clients lend: a default would be left to them.
-            rules = (*denials, PolicyRule(decision="ask", source=str(error)))
-            return Policy(layers=(PolicyLayer(name=self._file, rules=rules),))
+            return Policy(
+                layers=(
+                    PolicyLayer(
+                        name=self._file, rules=(*denials, PolicyRule(decision="ask", source=str(error)))
+                    ),
+                )
+            )
 
     # Questions of the hub's own.
 
@@ -353,3 +372,80 @@ class HubJudge:
 def _permission(session: LiveSession, request: OpenRequest) -> v1.RequestPermissionRequest:
     """The request as the hub knows its session; agents may know it by another id."""
     return replace(read(request.params, v1.RequestPermissionRequest), session_id=session.id)
+
+
+# The wire form of an agent's question: whether the hub can ask it, and how to answer it.
+
+
+def with_call(params: Raw, call: v1.ToolCallUpdate, own: v1.PermissionOption | None) -> Raw:
+    """A request whose tool call is this one, with an option of ours, for clients that show nothing but the
+    request.
+    """
+    members = object_of(params)
+    said = {name: raw for name, raw in object_of(write(call)).items() if bytes(raw) not in EMPTY}
+    tool_call = {**object_of(members.get("toolCall")), **said}
+    options = [*value_of(members.get("options"), []), *([] if own is None else [Raw(write(own))])]
+    return Raw(encode_json({**members, "toolCall": tool_call, "options": options}))
+
+
+def call_id_of(request: OpenRequest) -> str | None:
+    """The id of the tool call in a permission request."""
+    call = object_of(object_of(request.params).get("toolCall")) if request.method == PERMISSION else {}
+    name = value_of(call.get("toolCallId"))
+    return name if isinstance(name, str) else None
+
+
+def about_of(request: OpenRequest) -> int:
+    """The request of the agent that a question of the hub's own is about."""
+    meta = value_of(object_of(request.params).get("_meta"), {})
+    return int(meta.get("dragoman", {}).get("about", "0") if isinstance(meta, dict) else "0")
+
+
+def check_question(request: OpenRequest) -> None:
+    """Raise `ErrorAnswer` for a question that no client could read or answer."""
+    entry = METHODS.get(request.method, kind="request", receiver="client")
+    if entry is None:
+        return
+    try:
+        params = read(request.params, entry.params)
+        json.loads(bytes(request.params), object_pairs_hook=_each_once)
+        if isinstance(params, v1.RequestPermissionRequest):
+            _check_options(params.options)
+    except (SchemaError, ValueError, RecursionError) as error:
+        raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: {error}") from None
+
+
+def _check_options(options: Sequence[v1.PermissionOption]) -> None:
+    """A no that has the id or the kind of a yes would reach the agent as the yes."""
+    if len({option.option_id for option in options}) < len(options):
+        raise ValueError("two options have one id")
+    if any(map(is_contradiction, options)):
+        raise ValueError("the name of an option says the opposite of its kind")
+
+
+def _each_once(pairs: list[tuple[str, object]]) -> None:
+    """Of two members of one name, a client might show the one and the rules judge the other."""
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a member of an object appears twice")
+
+
+def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
+    """The answer to a request that nobody answers."""
+    if request.method != PERMISSION:
+        return encode_json({"action": "cancel" if cancel else "decline"})
+    if not cancel:
+        try:
+            permission = read(request.params, v1.RequestPermissionRequest)
+        except SchemaError:
+            permission = None
+        option = None if permission is None else choose_option("deny", permission.options)
+        if option is not None:
+            return encode_json({"outcome": {"outcome": "selected", "optionId": option}})
+    return encode_json({"outcome": {"outcome": "cancelled"}})
+
+
+def option_in(result: Raw | None) -> str | None:
+    """The id of the option that an answer selects."""
+    outcome = value_of(object_of(result).get("outcome"))
+    option = outcome.get("optionId") if isinstance(outcome, dict) else None
+    return option if isinstance(option, str) else None

@@ -92,8 +92,9 @@ def _params(act: Act, session_id: str) -> bytes:
         "status": "pending",
         "rawInput": {**target, **({"variables": variables} if variables else {})},
     }
-    options = [Raw(write(option)) for option in OPTIONS]
-    return encode_json({"sessionId": session_id, "toolCall": call, "options": options})
+    return encode_json(
+        {"sessionId": session_id, "toolCall": call, "options": [Raw(write(option)) for option in OPTIONS]}
+    )
 
 
 @asynccontextmanager

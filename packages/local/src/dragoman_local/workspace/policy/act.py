@@ -13,8 +13,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from dragoman_local.workspace.policy.globs import ANY, absolute, is_beneath, is_plain
-from dragoman_local.workspace.policy.program_calls import read_call
-from dragoman_local.workspace.policy.programs import is_harmless, name_of
+from dragoman_local.workspace.policy.program_calls import is_harmless, name_of, read_call
 from dragoman_local.workspace.policy.shell import CommandScript
 from dragoman_local.workspace.policy.tool_inputs import FileChange
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman_local.workspace.policy.act import READS, TOO_LARGE, Act, ActContext
-from dragoman_local.workspace.policy.programs import TOOL_VERBS
+from dragoman_local.workspace.policy.program_calls import TOOL_VERBS
 from dragoman_local.workspace.policy.shell import CommandScript, read_arguments, read_line, unknown_command
 from dragoman_local.workspace.policy.tool_inputs import (
     COMMAND_KEYS,
@@ -245,8 +245,9 @@ def act_of_command(
     line: str | None = None,
 ) -> Act:
     """What would be run in a lent terminal; `line` if a shell takes it apart."""
-    script = read_arguments(words) if line is None else read_line(line)
-    return _about_script(script, setting, cwd, variables, session_id)
+    return _about_script(
+        (read_arguments(words) if line is None else read_line(line)), setting, cwd, variables, session_id
+    )
 
 
 def _about_script(
@@ -341,8 +342,9 @@ def _scripts_in(inputs: Sequence[Mapping[Any, Any]], *, kind: str, title: str) -
                 continue
             script = _read(command, raw.get("args"), title)
             scripts.setdefault(script.text, script)
-    whole = [scripts[text] for text in _finished(scripts)]
-    return whole or ([unknown_command(title)] if kind == "execute" else [])
+    return [scripts[text] for text in _finished(scripts)] or (
+        [unknown_command(title)] if kind == "execute" else []
+    )
 
 
 def _join(scripts: Sequence[CommandScript]) -> CommandScript | None:

@@ -184,8 +184,11 @@ def _attachments(call: v1.ToolCallUpdate | None) -> Iterator[ShownInput]:
 def _members(act: Act, call: v1.ToolCallUpdate | None) -> Mapping[object, object]:
     """What a tool gets, by its names, as far as nothing else shows it."""
     if act.method != "permission":
-        name = "url" if act.method == "mcp" else "pattern"
-        return {} if act.script is not None or act.paths else {name: act.title}
+        return (
+            {}
+            if act.script is not None or act.paths
+            else {("url" if act.method == "mcp" else "pattern"): act.title}
+        )
     raw = None if call is None or call.raw_input is UNSET else call.raw_input
     if raw is None or isinstance(raw, str):  # a text is among those that nobody understood
         return {}

@@ -20,8 +20,7 @@ from itertools import islice
 
 from dragoman_local.workspace.policy.decision import Certainty
 from dragoman_local.workspace.policy.globs import has_unknown_part, is_known, literal, may_be
-from dragoman_local.workspace.policy.program_calls import ProgramCall, program_name, read_call
-from dragoman_local.workspace.policy.programs import name_of
+from dragoman_local.workspace.policy.program_calls import ProgramCall, name_of, program_name, read_call
 
 REST = "**"
 

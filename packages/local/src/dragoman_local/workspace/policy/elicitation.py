@@ -387,8 +387,9 @@ class ElicitationService:
         if isinstance(request, v1.ElicitationFormMode):
             if self._answers is not None:
                 try:
-                    content = await asyncio.to_thread(self._answers.fill, request)
-                    return v1.ElicitationAcceptAction(content=content), ""
+                    return v1.ElicitationAcceptAction(
+                        content=await asyncio.to_thread(self._answers.fill, request)
+                    ), ""
                 except FormUnanswered as error:
                     why = str(error)
             if self._asker is not None:

@@ -226,8 +226,7 @@ def _below(path: str, roots: Sequence[str]) -> Iterable[Parts]:
 @lru_cache(maxsize=4096)
 def _parts(path: str) -> Parts:
     # Two spellings of one letter are one name to some file systems.
-    names = unicodedata.normalize("NFC", path).split("/")
-    return tuple(name for name in names if name not in ("", "."))
+    return tuple(name for name in (unicodedata.normalize("NFC", path).split("/")) if name not in ("", "."))
 
 
 def _match(glob_parts: Parts, names: Parts) -> bool:

@@ -33,7 +33,7 @@ from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.policy.act import READS, Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_command, act_of_file
 from dragoman_local.workspace.policy.act_view import ActView
-from dragoman_local.workspace.policy.audit import AuditLog, By, audit_entry
+from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, By, audit_entry
 from dragoman_local.workspace.policy.decision import PolicyDecision, choose_option, usable_options
 from dragoman_local.workspace.policy.globs import is_known
 from dragoman_local.workspace.policy.policy import Policy
@@ -45,7 +45,7 @@ from dragoman_local.workspace.policy.policy_files import (
     rule_text,
 )
 from dragoman_local.workspace.policy.policy_parser import PolicyError, read_policy
-from dragoman_local.workspace.policy.programs import AGENT_MARKS
+from dragoman_local.workspace.policy.program_calls import AGENT_MARKS
 from dragoman_local.workspace.policy.tool_inputs import FileChange, result_of, texts_of
 
 MOST_GRANTS: Final = 256
@@ -213,8 +213,11 @@ class PermissionJudge:
         audit: AuditLog | None = None,
         remembered_rules: RememberedRules | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        on_line: Callable[[Act, AuditEntry], object] = lambda act, line: None,
     ) -> None:
+        """`on_line` hears of each line that is written, in the thread that wrote it."""
         self._audit = audit
+        self._on_line = on_line
         self._remembered_rules = remembered_rules
         self._now = now
         self.grants = Grants()
@@ -228,8 +231,9 @@ class PermissionJudge:
         """
         decision = policy.decide(act)
         if decision.outcome == "ask" and act.method != "permission" and self.grants.use(act):
-            why = "a request for permission was granted for it"
-            return PolicyDecision(outcome="allow", rule=decision.rule, why=why)
+            return PolicyDecision(
+                outcome="allow", rule=decision.rule, why="a request for permission was granted for it"
+            )
         return decision
 
     def settle(
@@ -266,7 +270,10 @@ class PermissionJudge:
     ) -> bool:
         """Append one line to the audit log, if there is one; whether that was possible."""
         line = audit_entry(act, decision, by=by, person=person, option=option, time=self._now())
-        return self._audit is None or self._audit.has_written(line)
+        is_written = self._audit is None or self._audit.has_written(line)
+        if is_written:
+            self._on_line(act, line)
+        return is_written
 
     def note(
         self, act: Act, decision: PolicyDecision, *, outcome: Literal["ask", "deny"], by: By = "policy"
@@ -335,8 +342,10 @@ class PermissionJudge:
         text = None if self._remembered_rules is None else rule_text(act, outcome, now=self._now())
         if text is None:
             return False
-        rules = read_policy(text, "the answer").rules
-        return replace(policy, remembered_rules=rules).decide(act).outcome == outcome
+        return (
+            replace(policy, remembered_rules=read_policy(text, "the answer").rules).decide(act).outcome
+            == outcome
+        )
 
     def with_remedy(self, act: Act, decision: PolicyDecision, policy: Policy) -> PolicyDecision:
         """A denial with the command line with which a person allows it for good, if that would."""

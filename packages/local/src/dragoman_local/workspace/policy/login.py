@@ -132,8 +132,11 @@ def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, t
     # What is likely to work without a person comes first; what surely lacks something comes last.
     needs_person = _NEEDS_A_PERSON.search(f"{method.id} {method.name} {method.about}")
     rank = 4 if lacking else 0 if method.variables else 2 if needs_person else 1
-    step = AuthenticateStep(method_id=method.id, name=method.name)
-    return rank, step, f"{title}: {lacking}" if lacking else f"{title}{about}"
+    return (
+        rank,
+        (AuthenticateStep(method_id=method.id, name=method.name)),
+        f"{title}: {lacking}" if lacking else f"{title}{about}",
+    )
 
 
 def _missing_variables(variables: Sequence[str], environ: Mapping[str, str], has: Collection[str]) -> str:

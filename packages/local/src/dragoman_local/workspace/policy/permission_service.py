@@ -210,8 +210,9 @@ class PermissionService:
         try:
             policy = self._policy()
         except PolicyError as error:  # what a person has ruled is not known, so nobody may say yes
-            decision = PolicyDecision(outcome="deny", rule="", why=str(error))
-            return JudgedQuestion(act=act, decision=decision, options=options)
+            return JudgedQuestion(
+                act=act, decision=PolicyDecision(outcome="deny", rule="", why=str(error)), options=options
+            )
         decision = self._judge.decide(act, policy)
         if decision.outcome == "deny" or (decision.outcome == "ask" and self._asker is None):
             decision = self._judge.with_remedy(act, decision, policy)

@@ -137,8 +137,9 @@ class Policy(Struct, frozen=True, kw_only=True):
         # Whoever wrote a rule that asks wants a person; only `approve all` speaks for one. Whoever wrote one
         # that denies has spoken: only a person may say that it does not mean this.
         is_reserved = guards is not None or decision.needs_person
-        wants_person = is_reserved or (decision.is_rule and self.approve == "reads")
-        return self._apply_approval(decision, part, wants_person=wants_person)
+        return self._apply_approval(
+            decision, part, wants_person=(is_reserved or (decision.is_rule and self.approve == "reads"))
+        )
 
     def _default(self, part: ActPart) -> PolicyDecision:
         why = _with_doubt(_NO_RULE, part)

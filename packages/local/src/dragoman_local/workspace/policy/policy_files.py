@@ -78,8 +78,12 @@ def load_policy(
 
 def is_trusted(folder: str, trust: Sequence[str], *, home: str) -> bool:
     """Whether the user has named this folder, with its links resolved."""
-    places = [glob for glob in trust if glob.startswith(("/", "~/"))]
-    return globs.permits(places, os.path.realpath(folder), roots=(), home=home)
+    return globs.permits(
+        [glob for glob in trust if glob.startswith(("/", "~/"))],
+        os.path.realpath(folder),
+        roots=(),
+        home=home,
+    )
 
 
 def read_text(path: str) -> str | None:

@@ -71,8 +71,11 @@ class _PolicyParser:
         is_table = isinstance(rules, list) and all(isinstance(rule, dict) for rule in rules)
         self._check(is_table, "rule", range(1, len(self._lines) + 1), "rules are written as [[rule]]")
         self._check(default is None or _is_outcome(default), "default", lines, _one_of("default", STRICTNESS))
-        trust = self._texts(data, "trust", lines)
-        return Rulebook(tuple(self._rule(n, rule) for n, rule in enumerate(rules)), default, trust)
+        return Rulebook(
+            tuple(self._rule(n, rule) for n, rule in enumerate(rules)),
+            default,
+            (self._texts(data, "trust", lines)),
+        )
 
     def _rule(self, number: int, data: Mapping[str, Any]) -> PolicyRule:
         # Rules may also be written inline, where no line begins with their header.

@@ -24,8 +24,7 @@ from dragoman_local.workspace.policy.act import MOST_FOLDERS, TOO_LARGE, Act
 from dragoman_local.workspace.policy.decision import Certainty, Outcome
 from dragoman_local.workspace.policy.globs import ANY, RUN, has_unknown_part, is_known
 from dragoman_local.workspace.policy.line_reader import Words
-from dragoman_local.workspace.policy.program_calls import read_call
-from dragoman_local.workspace.policy.programs import TREE_PROGRAMS, name_of
+from dragoman_local.workspace.policy.program_calls import TREE_PROGRAMS, name_of, read_call
 from dragoman_local.workspace.policy.shell import guess_words, possible_in_arguments
 from dragoman_local.workspace.policy.tool_inputs import LONGEST_PATH, MOST_PLACES
 
@@ -96,8 +95,15 @@ def parts_of(act: Act) -> Sequence[ActPart]:
         return [_part(whole, words, folders, places) for words in script.commands]
     possible = tuple(filter(None, script.possible))
     paths = [*act.paths, *places.of(filter(None, (*script.commands, *possible)), folders)]
-    trees = places.trees(possible, folders)
-    return (replace(whole, possible=possible, guesses=script.commands, paths=paths, trees=trees),)
+    return (
+        replace(
+            whole,
+            possible=possible,
+            guesses=script.commands,
+            paths=paths,
+            trees=places.trees(possible, folders),
+        ),
+    )
 
 
 def _part(whole: ActPart, words: Words, folders: Sequence[str], places: _Places) -> ActPart:

@@ -27,8 +27,7 @@ from dragoman_local.workspace.policy.line_reader import (
     LineReader,
     Words,
 )
-from dragoman_local.workspace.policy.program_calls import read_call
-from dragoman_local.workspace.policy.programs import (
+from dragoman_local.workspace.policy.program_calls import (
     BUILTINS,
     LOOKED_THROUGH,
     POSIX_SHELLS,
@@ -38,6 +37,7 @@ from dragoman_local.workspace.policy.programs import (
     is_harmless,
     is_interpreter,
     name_of,
+    read_call,
 )
 
 
@@ -76,8 +76,9 @@ def read_line(line: str) -> CommandScript:
     try:
         return CommandScript(text=line, commands=tuple(_certain(reading, depth=0)))
     except UnreadableCommand as error:
-        possible = possible_commands(reading)
-        return CommandScript(text=line, commands=guess_words(line), objection=str(error), possible=possible)
+        return CommandScript(
+            text=line, commands=guess_words(line), objection=str(error), possible=possible_commands(reading)
+        )
 
 
 def read_arguments(arguments: Sequence[str]) -> CommandScript:
@@ -86,8 +87,7 @@ def read_arguments(arguments: Sequence[str]) -> CommandScript:
     try:
         is_short = len(arguments) <= MOST_WORDS and sum(map(len, arguments)) <= MOST_CHARACTERS
         _demand(is_short, f"the command has more than {MOST_WORDS} words or {MOST_CHARACTERS} characters")
-        commands = tuple(_command(tuple(arguments), is_piped=False, depth=0))
-        return CommandScript(text=text, commands=commands)
+        return CommandScript(text=text, commands=(tuple(_command(tuple(arguments), is_piped=False, depth=0))))
     except UnreadableCommand as error:
         guesses = (tuple(arguments[:MOST_WORDS]), *guess_words(text))
         possible = possible_in_arguments(tuple(arguments))

@@ -102,8 +102,11 @@ def _apply(change: FileChange, text: str | None) -> str | None:
     if text is None:
         return change.new if change.source == "diff" else None
     found = text.count(change.old)
-    is_clear = found == 1 or (found > 1 and change.everywhere)
-    return text.replace(change.old, change.new or "") if is_clear else None
+    return (
+        text.replace(change.old, change.new or "")
+        if (found == 1 or (found > 1 and change.everywhere))
+        else None
+    )
 
 
 def apply_patch(patch: str, text: str) -> str | None:
@@ -324,8 +327,11 @@ def is_address(text: str) -> bool:
 
 def is_place(text: str) -> bool:
     """Whether a text can hardly be anything but a path."""
-    begins = text.startswith(_PLACES) or text[:7].lower() == "file://"
-    return begins and len(text) <= LONGEST_PATH and "\n" not in text
+    return (
+        (text.startswith(_PLACES) or text[:7].lower() == "file://")
+        and len(text) <= LONGEST_PATH
+        and "\n" not in text
+    )
 
 
 def canonical_paths(paths: Iterable[str], base: str, home: str) -> tuple[str, ...]:
