@@ -96,7 +96,7 @@ async def play(path: Path, tmp_path: Path, rules: Policy, *, audit: AuditLog | N
     frames = [(line["dir"], line["msg"]) for line in lines if isinstance(line.get("msg"), dict)]
     person, calls = RecordedPerson(), ToolCalls()
     desk = PermissionService(
-        lambda: rules, asker=person, audit=audit, roots=[str(tmp_path)], find_tool_call=calls.find_call
+        lambda: rules, asker=person.ask, audit=audit, roots=[str(tmp_path)], find_tool_call=calls.find_call
     )
     for at, (direction, message) in enumerate(frames):
         method, params = message.get("method"), message.get("params")

@@ -61,6 +61,9 @@ PROMPTING: dict[str, dict[str, Any]] = {
     "_dragoman/hub/rewind/preview": {"sessionId": "$VICTIM", "key": "$KEY"},
     "_dragoman/hub/rewind": {"sessionId": "$VICTIM", "key": "$KEY", "identity": "x"},
     "_dragoman/hub/rewind/undo": {"sessionId": "$VICTIM"},
+    "_dragoman/hub/policy/preview": {"sessionId": "$VICTIM", "remedy": "dragoman policy allow"},
+    "_dragoman/hub/policy/allow": {"sessionId": "$VICTIM", "remedy": "x", "rule": "[[rule]]"},
+    "_dragoman/hub/policy/undo": {"sessionId": "$VICTIM", "remedy": "x"},
     "_dragoman/hub/handover": {"sessionId": "$VICTIM", "agent": "haven", "force": True},
     "_dragoman/hub/folders": {"path": "$WORK/ze"},
 }

@@ -223,7 +223,7 @@ async def test_run_and_chat_decide_the_same(
     nobody = command == "run" and not says
     desk = PermissionService(
         lambda: load_policy(roots=[str(project)], file=str(policy)),
-        asker=None if nobody else Person(),
+        asker=None if nobody else Person().ask,
         roots=[str(project)],
     )
     word, _, rest = EFFECTS[name].prompt.format(folder=project).partition(" ")

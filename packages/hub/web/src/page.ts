@@ -587,6 +587,12 @@ function notLoaded(): void {
   app.say("The window could not be loaded. Check the connection to the hub, then try again.");
 }
 
+/** The rule that would allow what was denied in a session. */
+function allowIn(identity: string, remedy: string): void {
+  const [owner, sessionId] = hubs.find(identity);
+  void import("./view/allow").then(({ showAllow }) => showAllow(owner, sessionId, remedy), notLoaded);
+}
+
 function commit(open: Conversation): void {
   const owner = app;
   void import("./view/commit").then(({ showCommit }) => showCommit(owner, open, redraw), notLoaded);
@@ -601,10 +607,12 @@ export function startPage(connect: (app: App) => HubConnection): void {
     const target = event.target as HTMLElement;
     const away = target.closest?.<HTMLElement>("[data-away]");
     if (away) leaving(away.dataset.away!);
+    const sessionId = target.closest?.<HTMLElement>("[data-session]")?.dataset.session ?? identityOf({ hub: app.key, sessionId: current()?.id ?? "" });
+    const allow = target.closest?.<HTMLElement>("[data-remedy]");
+    if (allow && sessionId) allowIn(sessionId, allow.dataset.remedy!);
     const file = target.closest?.<HTMLElement>("[data-file]");
     if (!file) return;
     event.preventDefault(); // it may stand in the summary of a tool call, which is not to be folded by it
-    const sessionId = file.closest<HTMLElement>("[data-session]")?.dataset.session ?? identityOf({ hub: app.key, sessionId: current()?.id ?? "" });
     if (sessionId) openFile(sessionId, { path: file.dataset.file!, line: Number(file.dataset.line ?? 0) });
   });
   document.addEventListener("turn-menu", (event) => {

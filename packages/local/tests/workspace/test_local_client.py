@@ -48,8 +48,10 @@ def make_client(
         door="test",
         agent="claude",
         roots=[str(folder)],
-        user=LocalUser(permissions=person),
-        client=local,
+        user=LocalUser(permissions=person.ask),
+        place=local.place,
+        find_tool_call=local.calls.find_call,
+        requester_of=local.requester_of,
     )
     return local
 

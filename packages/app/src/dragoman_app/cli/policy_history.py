@@ -27,11 +27,11 @@ from dragoman_local.journal import Journal, StreamInfo, open_journal, open_seale
 from dragoman_local.journal.history import history_path
 from dragoman_local.journal.journal_copy import all_streams
 from dragoman_local.sandbox.boundary import parse_profile
-from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_files import RememberedRules, load_policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.policy_paths import policy_paths
+from dragoman_local.workspace.proof.known_acts import KnownActs
 from dragoman_local.workspace.proof.policy_trial import (
     PolicyTrial,
     TrialCounts,
@@ -203,10 +203,10 @@ async def _list(path: str, key: str, *, since: float) -> list[StreamInfo]:
 async def _read(
     path: str, key: str, infos: Sequence[StreamInfo], take: Callable[[RecordedAct], None], *, since: float
 ) -> None:
-    known: dict[bytes, Act] = {}
+    known, home = KnownActs(), policy_paths().home
     async with _opened(Path(path), key) as journal:
         for info in sorted(infos, key=lambda info: (info.created, info.stream)):
-            async for act in acts_of(journal, info, known):
+            async for act in acts_of(journal, info, known, home=home):
                 if act.time >= since:
                     take(act)
 
@@ -216,13 +216,12 @@ def _opened(path: Path, key: str) -> AbstractAsyncContextManager[Journal]:
 
 
 async def acts_of(
-    journal: Journal, info: StreamInfo, known: dict[bytes, Act] | None = None
+    journal: Journal, info: StreamInfo, known: KnownActs | None = None, *, home: str
 ) -> AsyncIterator[RecordedAct]:
     """The acts of one stream, up to a damage if there is one."""
-    home = policy_paths().home
     fold = ActFold(stream=info.stream, agent=info.agent, cwd=info.cwd, home=home, known=known)
     try:
-        async for page in journal.replay(info.stream):
+        async for page in journal.replay(info.stream, limit=info.last or None):
             for entry in page:
                 for act in fold.add(entry.sequence, entry.direction, entry.frame, entry.time):
                     yield act

@@ -20,7 +20,6 @@ def asked(command: str, meta: object) -> PermissionPrompt:
         act=act,
         decision=PolicyDecision(outcome="ask", rule="", why=""),
         view=view_of(act),
-        text="",
         options=(),
         meta=meta,
     )

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any, Protocol
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from dragoman.core.connection import Connection
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
@@ -53,6 +53,7 @@ from dragoman_hub.lending.turn_changes import TurnChanges
 from dragoman_hub.push.notifier import PushNotifier
 from dragoman_hub.session.frames import object_of, value_of
 from dragoman_hub.session.state import OpenRequest
+from dragoman_local.workspace.policy.act import Act
 
 log = logging.getLogger(__name__)
 
@@ -419,12 +420,24 @@ class ClientMethods(Protocol):
     def on_notification(self, client: HubClient, method: str, params: PassedParams) -> None: ...
 
 
+class Denial(Struct):
+    """What was denied for want of a rule, and the rule that would allow it, once somebody has seen it."""
+
+    act: Act
+    shown: JsonObject
+    """What the inbox says of it."""
+    rule: str = ""
+    is_kept: bool = False
+
+
 class ClientBroker(BrokerPort[LiveSession], Protocol):
     """The approvals, as clients see them (`judge.broker.ApprovalBroker`)."""
 
     def on_client_arrival(self, client: HubClient) -> None: ...
     def on_prompt_sent(self, client: HubClient, session_id: str, key: str) -> None: ...
     def inbox(self, client: HubClient) -> list[JsonObject]: ...
+    def denial(self, session: LiveSession, remedy: str) -> Denial | None: ...
+    def denied(self, client: HubClient) -> list[JsonObject]: ...
     def terminal(self, session: LiveSession, terminal_id: str) -> JsonObject | None: ...
 
 

@@ -16,6 +16,7 @@ from dragoman_hub.clients.client import ClientHub, HubClient
 from dragoman_hub.clients.commit_methods import CommitMethods
 from dragoman_hub.clients.install_methods import InstallMethods
 from dragoman_hub.clients.pairing_methods import PairingMethods
+from dragoman_hub.clients.policy_methods import PolicyMethods
 from dragoman_hub.clients.questions import is_answer
 from dragoman_hub.clients.request_checks import check_no_child, checked_cursor, making_key, named_agent
 from dragoman_hub.clients.rewind_methods import RewindMethods
@@ -57,7 +58,7 @@ class HubMethods:
         self._examining = asyncio.Lock()
         pairing, push = PairingMethods(hub), PushMethods(hub)
         commits, installs = CommitMethods(hub, self._progress_of), InstallMethods(hub)
-        rewinds = RewindMethods(hub, self._progress_of)
+        rewinds, policies = RewindMethods(hub, self._progress_of), PolicyMethods(hub)
         self._handlers: dict[str, HubHandler] = {
             "sessions": self._sessions,
             "inbox": self._inbox,
@@ -91,6 +92,9 @@ class HubMethods:
             "rewind": rewinds.rewind,
             "rewind/preview": rewinds.preview,
             "rewind/undo": rewinds.undo,
+            "policy/preview": policies.preview,
+            "policy/allow": policies.allow,
+            "policy/undo": policies.undo,
             "status": self._status,
             "pair": pairing.begin,
             "pair/status": pairing.status,
@@ -125,7 +129,7 @@ class HubMethods:
 
     async def _inbox(self, client: HubClient, params: Params) -> JsonObject:
         await self._look_at_sessions(client)
-        return {"requests": self._hub.broker.inbox(client)}
+        return {"requests": self._hub.broker.inbox(client), "denials": self._hub.broker.denied(client)}
 
     async def _watch(self, client: HubClient, params: Params) -> JsonObject:
         await self._look_at_sessions(client)

@@ -429,11 +429,15 @@ class ClientRouter:
             return_exceptions=True,
         )
         requests: list[dict[str, Any]] = []
+        denials: list[dict[str, Any]] = []
         for answer in answers:
             if isinstance(answer, CallFailed):
                 self.tell(failure(request_id, error_object(answer.code, answer.message, answer.data)))
                 return
             if isinstance(answer, Raw):
-                requests += value_of(answer, {}).get("requests", [])
+                inbox = value_of(answer, {})
+                requests += inbox.get("requests", [])
+                denials += inbox.get("denials", [])
         requests.sort(key=lambda request: request.get("askedAt", 0))
-        self.tell(response(request_id, encode_json({"requests": requests})))
+        denials.sort(key=lambda denial: denial.get("time", ""))
+        self.tell(response(request_id, encode_json({"requests": requests, "denials": denials})))

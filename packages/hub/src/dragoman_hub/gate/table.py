@@ -44,8 +44,10 @@ class GateRow(Struct, frozen=True, kw_only=True):
     `observe`.
     """
     effect: Effect
-    shows: bool = False
-    """Whether `observe` is needed besides: its answer tells more of a session than a question does."""
+    besides: Scope | None = None
+    """A scope that is needed, too: its answer tells more of a session than a question does, or it changes
+    what holds for others.
+    """
     places: tuple[tuple[str, Place], ...] = ()
     """The parameters that name places, and how."""
     names_agent: bool = False
@@ -123,14 +125,18 @@ REQUESTS: dict[str, GateRow] = {
     f"{HUB}answer": GateRow(scopes=("approve",), effect="answer"),
     f"{HUB}revert": GateRow(scopes=("approve",), effect="answer"),
     # Files of the session's folder alone; that the token may use the repository is seen there.
-    f"{HUB}commit/preview": GateRow(scopes=("approve",), effect="look", shows=True),
-    f"{HUB}commit": GateRow(scopes=("approve",), effect="answer", shows=True),
+    f"{HUB}commit/preview": GateRow(scopes=("approve",), effect="look", besides="observe"),
+    f"{HUB}commit": GateRow(scopes=("approve",), effect="answer", besides="observe"),
     # Files of the folders in which the session's turns ran; that the token may use them is seen there.
-    f"{HUB}rewind/preview": GateRow(scopes=("prompt",), effect="look", shows=True),
-    f"{HUB}rewind": GateRow(scopes=("prompt",), effect="drive", shows=True),
-    f"{HUB}rewind/undo": GateRow(scopes=("prompt",), effect="drive", shows=True),
+    f"{HUB}rewind/preview": GateRow(scopes=("prompt",), effect="look", besides="observe"),
+    f"{HUB}rewind": GateRow(scopes=("prompt",), effect="drive", besides="observe"),
+    f"{HUB}rewind/undo": GateRow(scopes=("prompt",), effect="drive", besides="observe"),
     # The new folder is beside the old one: that the token may use it is seen there, too.
-    f"{HUB}fork": GateRow(scopes=("prompt",), effect="open", shows=True),
+    f"{HUB}fork": GateRow(scopes=("prompt",), effect="open", besides="observe"),
+    # A rule holds in all sessions of the project. The hub itself knows what it allows: see `PolicyMethods`.
+    f"{HUB}policy/preview": GateRow(scopes=("approve",), effect="look", besides="admin"),
+    f"{HUB}policy/allow": GateRow(scopes=("approve",), effect="administer", besides="admin"),
+    f"{HUB}policy/undo": GateRow(scopes=("approve",), effect="administer", besides="admin"),
     f"{HUB}queue/edit": GateRow(scopes=("prompt",), effect="drive", places=(("prompt", "blocks"),)),
     f"{HUB}queue/withdraw": GateRow(scopes=("prompt",), effect="drive"),
     # It names another agent than the session's; the folders are the session's.
@@ -259,8 +265,8 @@ def session_refusal() -> ErrorAnswer:
 def _check_scopes(grant: Grant, row: GateRow) -> None:
     if row.scopes and not any(grant.may(scope) for scope in row.scopes):
         raise forbidden(row.scopes[0])
-    if row.shows and not grant.may("observe"):
-        raise forbidden("observe")
+    if row.besides is not None and not grant.may(row.besides):
+        raise forbidden(row.besides)
 
 
 def forbidden(scope: str) -> ErrorAnswer:

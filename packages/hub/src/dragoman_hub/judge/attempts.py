@@ -5,7 +5,6 @@ denials in the conversation.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
@@ -20,32 +19,18 @@ REFUSALS: Final = Rate(20, 60.0)
 """Lines about refusals of one token and one method."""
 
 
-class DenialLog(AuditLog):
-    """Logs denials, and informs users when a rule is missing: the line has the command that would
-    allow it.
-    """
-
-    def __init__(self, path: str, tell: Callable[[AuditEntry], None]) -> None:
-        super().__init__(path)
-        self.loop: asyncio.AbstractEventLoop | None = None
-        """Where it is told; none is told before it is known."""
-        self._tell = tell
-
-    def append(self, line: AuditEntry) -> None:
-        super().append(line)
-        if line.remedy and line.outcome == "deny" and self.loop is not None:
-            self.loop.call_soon_threadsafe(self._tell, line)
+def what_of(line: AuditEntry) -> str:
+    return line.command or line.title or " ".join((line.kind, *line.paths))
 
 
 def denial_notice(line: AuditEntry) -> JsonObject:
     """The notice about a denial in the conversation. `remedy` is the hub's word: agents cannot say it."""
-    what = line.command or line.title or " ".join((line.kind, *line.paths))
-    how = f"To allow it in this project, run on the hub's machine: {line.remedy}"
     return {
         "sessionUpdate": "notice",
         "severity": "warning",
         "title": "Not allowed:",
-        "description": f"{what} ({line.why}). {how}",
+        "description": f"{what_of(line)} ({line.why}). "
+        f"To allow it in this project, run on the hub's machine: {line.remedy}",
         "_meta": {"dragoman": {"remedy": line.remedy}},
     }
 

@@ -22,23 +22,31 @@ from dragoman.runtime.budget import HeldBytes
 from dragoman.wire import failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.wire.envelope import JsonObject
-from dragoman_hub.clients.client import ClientHub, HubClient
+from dragoman_hub.clients.client import ClientHub, Denial, HubClient
 from dragoman_hub.engine.bounds import WORK_BYTES
-from dragoman_hub.engine.live_session import LiveSession, SessionFollower
+from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.engine.pending_entries import REDACTED_REQUEST
 from dragoman_hub.engine.ports import ClientPort
 from dragoman_hub.engine.session_reach import reaches
 from dragoman_hub.gate.admission import Grant
-from dragoman_hub.judge.attempts import AttemptLog, DenialLog, denial_notice
-from dragoman_hub.judge.hub_judge import HubJudge, LentQuestion, OpenQuestion
-from dragoman_hub.judge.question_forms import PERMISSION, about_of, check_question, refusal_of
+from dragoman_hub.judge.attempts import AttemptLog, denial_notice, what_of
+from dragoman_hub.judge.hub_judge import (
+    PERMISSION,
+    HubJudge,
+    OpenQuestion,
+    about_of,
+    check_question,
+    refusal_of,
+)
 from dragoman_hub.judge.risks import RiskAssessor
 from dragoman_hub.judge.servers import permit_servers
 from dragoman_hub.lending.lender import HubLender, LentWork
 from dragoman_hub.session import events as ev
 from dragoman_hub.session.frames import encode_json, object_of, value_of
 from dragoman_hub.session.state import OpenRequest, PromptAnswer
-from dragoman_local.workspace.policy.audit import AuditEntry
+from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog
+from dragoman_local.workspace.policy.permission_service import JudgedQuestion, PermissionService
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
 from dragoman_local.workspace.remote_access import PERMIT_METHOD
@@ -50,6 +58,9 @@ HAS_LARGE_ANSWER = frozenset({"fs/read_text_file", "terminal/output"})
 """What clients lend whose answers may be large."""
 
 
+SHOWN_DENIALS = 10
+"""How many of them the inbox has."""
+
 MOST_DENIALS = 1000
 """Denials that are remembered as told; more than that, and all are forgotten."""
 
@@ -59,10 +70,10 @@ class ApprovalBroker:
 
     def __init__(self, hub: ClientHub) -> None:
         self._hub = hub
-        audit = DenialLog(hub.options.audit, self._tell_denial) if hub.options.audit else None
-        self._audit = audit
-        self._denials: set[tuple[str, str]] = set()  # by session and remedy, those that were told
-        self.judge = HubJudge(hub, file=hub.options.policy, audit=audit)
+        audit = AuditLog(hub.options.audit) if hub.options.audit else None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._denials: dict[tuple[str, str], Denial] = {}  # by session and remedy, those that were told
+        self.judge = HubJudge(hub, file=hub.options.policy, audit=audit, on_line=self._on_line)
         self.attempts = AttemptLog(audit, self.judge.threads)
         self._lending = HubLender(
             guard=self.judge.guard,
@@ -100,8 +111,7 @@ class ApprovalBroker:
 
     def on_request(self, session: LiveSession, request: OpenRequest) -> None:
         """Called when the request is stored, before clients get it."""
-        if self._audit is not None:
-            self._audit.loop = asyncio.get_running_loop()
+        self._loop = asyncio.get_running_loop()
         seat = self._hub.pool.seats.get(session.state.agent)
         place = "" if seat is None else seat.spec.place
         if request.is_question or not (place or self._is_for_us(session, request)):
@@ -121,10 +131,10 @@ class ApprovalBroker:
             lent = await self.judge.in_thread(self.judge.lent_question, session, request)
             if lent is None:
                 self._hub.owner.start(self._give_to_client(session, request))
-            elif lent.question.prompt is None:
-                await self._lend(session, request, lent)
+            elif lent[1].prompt is None:
+                await self._lend(session, request, *lent)
             else:
-                self._hub.owner.start(self._lend(session, request, lent))
+                self._hub.owner.start(self._lend(session, request, *lent))
 
     async def _judge(self, session: LiveSession, request: OpenRequest) -> None:
         """Judge a question, and open it for people if they are to answer it."""
@@ -164,7 +174,7 @@ class ApprovalBroker:
         prompt = self.judge.prompt_of(session, request) if question is None else question.prompt
         seconds = self._hub.options.expire
         how = refusal_of(request, cancel=self._hub.options.on_expiry == "cancel")
-        event = ev.RequestJudged(
+        return ev.RequestJudged(
             sequence=request.sequence,
             rule="" if question is None else question.rule,
             assessment=None if prompt is None or request.assessment else self._risks.look(prompt),
@@ -172,8 +182,7 @@ class ApprovalBroker:
             shown_params=request.shown_params,
             expires=request.time + seconds if seconds > 0 else 0.0,
             expiry=Raw(how) if seconds > 0 else None,
-        )
-        return event, question
+        ), question
 
     def _open(self, session: LiveSession, request: OpenRequest) -> None:
         """Show a question to people: it is judged and in the audit log."""
@@ -200,8 +209,7 @@ class ApprovalBroker:
 
     def on_settled(self, session: LiveSession, request: OpenRequest, outcome: str) -> None:
         self._lenders.pop((session.id, request.sequence), None)
-        timer = self._timers.pop((session.id, request.sequence), None)
-        if timer is not None:
+        if timer := self._timers.pop((session.id, request.sequence), None):
             timer.cancel()
         self._free(session.id, request.sequence)
         self.judge.on_settled(session, request)
@@ -232,32 +240,52 @@ class ApprovalBroker:
         else:
             self._lend_ourselves(session, request)
 
-    def _tell_denial(self, line: AuditEntry) -> None:
+    def _on_line(self, act: Act, line: AuditEntry) -> None:
+        """A line of the audit log is written. Called in a thread."""
+        if line.remedy and line.outcome == "deny" and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._tell_denial, act, line)
+
+    def _tell_denial(self, act: Act, line: AuditEntry) -> None:
         """Show each remedy once in a session, however often its agent tries."""
         session, name = self._hub.sessions.get(line.session), (line.session, line.remedy)
         if session is None or name in self._denials:
             return
         if len(self._denials) >= MOST_DENIALS:
             self._denials.clear()
-        self._denials.add(name)
+        shown = {
+            "sessionId": session.id,
+            "time": line.time,
+            "agent": line.agent,
+            "title": session.state.title,
+        }
+        shown |= {"what": what_of(line), "why": line.why, "remedy": line.remedy}
+        self._denials[name] = Denial(act=act, shown=shown)
         self._hub.tell(session, denial_notice(line))
+        self._announce("denied", shown, session)
+
+    def denial(self, session: LiveSession, remedy: str) -> Denial | None:
+        """What was denied in a session, by the command line that would allow it."""
+        return self._denials.get((session.id, remedy))
+
+    def denied(self, client: HubClient) -> list[JsonObject]:
+        """The latest denials that no rule has made good for yet."""
+        reached = {name for name, each in self._hub.sessions.items() if reaches(client.grant, each.state)}
+        found = [each for (name, _), each in self._denials.items() if name in reached and not each.is_kept]
+        return [_for_grant(client.grant, denial.shown) for denial in found[-SHOWN_DENIALS:]]
 
     def inbox(self, client: HubClient) -> list[JsonObject]:
         questions = [
-            (request.time, _for_grant(client.grant, self.describe(session, request)))
+            _for_grant(client.grant, self.describe(session, request))
             for session in self._hub.sessions.values()
             if reaches(client.grant, session.state)
             for request in session.state.questions
         ]
-        return [question for _, question in sorted(questions, key=lambda pair: pair[0])]
+        return sorted(questions, key=lambda question: question["askedAt"])
 
     def describe(self, session: LiveSession, request: OpenRequest) -> JsonObject:
-        more: JsonObject = {"expiresAt": request.expires} if request.expires else {}
+        more = {"expiresAt": request.expires, "rule": request.rule}
         if session.state.parent:
-            more["parent"] = session.state.parent
-            more["requester"] = self._hub.children.requester(session)
-        if request.rule:
-            more["rule"] = request.rule
+            more |= {"parent": session.state.parent, "requester": self._hub.children.requester(session)}
         return {
             "sessionId": session.id,
             "request": str(request.sequence),
@@ -266,7 +294,7 @@ class ApprovalBroker:
             "askedAt": request.time,
             "agent": session.state.agent,
             "title": session.state.title,
-            **more,
+            **{name: value for name, value in more.items() if value},
             **request.judgement,
         }
 
@@ -282,10 +310,12 @@ class ApprovalBroker:
 
     # Files and terminals.
 
-    async def _lend(self, session: LiveSession, request: OpenRequest, lent: LentQuestion) -> None:
+    async def _lend(
+        self, session: LiveSession, request: OpenRequest, desk: PermissionService, question: JudgedQuestion
+    ) -> None:
         """Let a client do what its agent wants of it, if it is permitted."""
         try:
-            await lent.desk.require(lent.question)
+            await desk.require(question)
         except ErrorAnswer as error:
             self._refuse(session, request, error)
         else:
@@ -293,9 +323,8 @@ class ApprovalBroker:
 
     def _is_for_us(self, session: LiveSession, request: OpenRequest) -> bool:
         """Whether the hub provides the requested file or terminal, and not a client."""
-        terminal = value_of(object_of(request.params).get("terminalId"))
+        terminal, turn = value_of(object_of(request.params).get("terminalId")), session.root.state.turn
         ours = isinstance(terminal, str) and (session.id, terminal) in self._terminals
-        turn = session.root.state.turn
         return ours or self._hub.options.files != "client" or turn is None or request.method not in turn.lends
 
     async def _give_to_client(self, session: LiveSession, request: OpenRequest) -> None:
@@ -312,17 +341,12 @@ class ApprovalBroker:
             return
         self._lenders[session.id, request.sequence] = lender
         # Its client was told of the stream up to here before it was the one to answer.
-        follower = session.follower_of(lender)
-        if follower is not None:
+        if follower := session.follower_of(lender):
             follower.ask_again()
 
     def lender(self, session: LiveSession, sequence: int) -> ClientPort | None:
         """The client whose files or terminals a request needs."""
         return self._lenders.get((session.id, sequence))
-
-    def _lender_on(self, session: LiveSession, sequence: int) -> SessionFollower | None:
-        lender = self.lender(session, sequence)
-        return None if lender is None else session.follower_of(lender)
 
     def _refuse(self, session: LiveSession, request: OpenRequest, error: ErrorAnswer) -> None:
         session.settle(request.sequence, outcome="answered", by="hub", error=_members(error))
@@ -333,23 +357,24 @@ class ApprovalBroker:
         """
         session = session.root
         turn, follower = session.state.turn, session.follower_of(client)
-        if turn is None or follower is None or turn.by != client.grant.name:
-            return False
-        return turn.key in follower.own or (session.id, turn.key) in client.waiting
+        return (
+            turn is not None
+            and follower is not None
+            and turn.by == client.grant.name
+            and (turn.key in follower.own or (session.id, turn.key) in client.waiting)
+        )
 
     def _lend_ourselves(self, session: LiveSession, request: OpenRequest) -> None:
         if self._lending.serves(request.method):
             work = LentWork(session, request)
-            self._hub.owner.start(self._lending.answer(session, request, work, on_terminal=self._on_terminal))
+            self._hub.owner.start(
+                self._lending.answer(session, request, work, on_terminal=self._terminals.add)
+            )
             if session.process is not None:
                 session.process.slow_down(session.bounds.lent)
         else:
             error = ErrorAnswer(METHOD_NOT_FOUND, "Method not found", {"method": request.method})
             self._refuse(session, request, error)
-
-    def _on_terminal(self, session_id: str, terminal: str) -> None:
-        """A terminal of the hub's own: what follows about it is for us."""
-        self._terminals.add((session_id, terminal))
 
     # Clients come and go.
 
@@ -362,9 +387,8 @@ class ApprovalBroker:
             return
         who = (client.name, client.grant.name)
         same = [candidate for candidate in self._hub.clients if (candidate.name, candidate.grant.name) == who]
-        latest = max(same, key=lambda candidate: candidate.since, default=client)
         for candidate in same:
-            if candidate is not latest:
+            if candidate is not max(same, key=lambda each: each.since):
                 log.info("a client of %s has come back by another way", client.grant.name)
                 if candidate.seat is not None:
                     candidate.seat.on_replaced()
@@ -382,15 +406,15 @@ class ApprovalBroker:
                 self._wait_for_lender(session, request)
 
     def _wait_for_lender(self, session: LiveSession, request: OpenRequest) -> None:
-        loop = asyncio.get_running_loop()
-        seconds = self._hub.options.lender_grace
-        key = (session.id, request.sequence)
+        key, later = (session.id, request.sequence), asyncio.get_running_loop().call_later
         if key not in self._timers:
-            self._timers[key] = loop.call_later(seconds, self._lender_is_gone, session, request)
+            grace = self._hub.options.lender_grace
+            self._timers[key] = later(grace, self._lender_is_gone, session, request)
 
     def _lender_is_gone(self, session: LiveSession, request: OpenRequest) -> None:
         self._timers.pop((session.id, request.sequence), None)
-        is_there = self._lender_on(session, request.sequence) is not None
+        lender = self.lender(session, request.sequence)
+        is_there = lender is not None and session.follower_of(lender) is not None
         if is_there or request.sequence not in session.state.requests:
             return
         if request.method == "fs/read_text_file":
@@ -402,8 +426,7 @@ class ApprovalBroker:
         self._refuse(session, request, ErrorAnswer(INTERNAL_ERROR, why))
 
     def _free(self, session_id: str, sequence: int) -> None:
-        hold = self._holds.pop((session_id, sequence), None)
-        if hold is not None:
+        if hold := self._holds.pop((session_id, sequence), None):
             hold.release()
 
     def terminal(self, session: LiveSession, terminal_id: str) -> JsonObject | None:
@@ -466,19 +489,16 @@ def _refuse_redacted(session: LiveSession) -> None:
         if request.is_whole:
             continue
         log.warning("session %s: request %d: %s", session.id, request.sequence, REDACTED_REQUEST)
-        if request.is_question:
-            answer: JsonObject = {"result": Raw(refusal_of(request, cancel=True))}
-        else:
-            answer = {"error": {"code": INTERNAL_ERROR, "message": f"Internal error: {REDACTED_REQUEST}"}}
+        error = {"code": INTERNAL_ERROR, "message": f"Internal error: {REDACTED_REQUEST}"}
+        result = Raw(refusal_of(request, cancel=True))
+        answer = {"result": result} if request.is_question else {"error": error}
         session.settle(request.sequence, outcome="cancelled", by="hub", reason=REDACTED_REQUEST, **answer)
 
 
 def _for_grant(grant: Grant, question: JsonObject) -> JsonObject:
     """The question for a token: one that may only approve does not get the session's title."""
-    if grant.may("observe"):
-        return question
     return {
         name: _for_grant(grant, value) if isinstance(value, dict) else value
         for name, value in question.items()
-        if name != "title"
+        if name != "title" or grant.may("observe")
     }

@@ -13,36 +13,38 @@ holds up the session whose question needs it, and nobody else.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
+from dragoman.schema.errors import SchemaError
+from dragoman.schema.v1.methods import METHODS
+from dragoman.wire.codes import INVALID_PARAMS
 from dragoman_hub.engine.live_session import EngineHub, LiveSession
-from dragoman_hub.judge.question_forms import PERMISSION, call_id_of, option_in, refusal_of, with_call
 from dragoman_hub.lending.lender import lent_request, waiting_for_people
-from dragoman_hub.session.frames import encode_json, value_of
+from dragoman_hub.session.frames import encode_json, object_of, value_of
 from dragoman_hub.session.state import OpenRequest
 from dragoman_local.workspace.lent_files import Access
-from dragoman_local.workspace.policy.act import ActContext
-from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_request, fold_calls
-from dragoman_local.workspace.policy.act_view import lent_call, view_of
-from dragoman_local.workspace.policy.audit import AuditLog, By
-from dragoman_local.workspace.policy.decision import PolicyDecision, choose_option, select_option
+from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.act_reader import act_of_request
+from dragoman_local.workspace.policy.act_view import lent_call
+from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, By
+from dragoman_local.workspace.policy.decision import choose_option, is_contradiction, select_option
 from dragoman_local.workspace.policy.judge import (
     Asker,
     PermissionChoice,
     PermissionJudge,
     PermissionPrompt,
     Settlement,
-    resolve,
-    why_of,
     with_real_paths,
 )
 from dragoman_local.workspace.policy.permission_service import JudgedQuestion, PermissionService
@@ -57,6 +59,10 @@ from dragoman_local.workspace.remote_access import PERMIT_METHOD
 
 log = logging.getLogger(__name__)
 
+PERMISSION: Final = "session/request_permission"
+
+EMPTY: Final = frozenset({b"null", b"[]", b"{}"})
+
 THREADS: Final = 8
 """Questions that are judged at a time. One that waits for a disk takes one of them."""
 
@@ -64,13 +70,6 @@ CLOSE_SECONDS: Final = 5.0
 """How long the end of a hub waits for lines of the audit log."""
 
 Result = TypeVar("Result")
-
-Lender: TypeAlias = Literal["hub", "client", "other side"]
-LENDERS: Final[dict[Lender, str]] = {
-    "hub": "the hub's",
-    "client": "the client's",
-    "other side": "the other side's",
-}
 
 
 class OpenQuestion(Struct, kw_only=True):
@@ -93,26 +92,25 @@ class OpenQuestion(Struct, kw_only=True):
         return "" if rule.startswith(BUILT_IN) else rule
 
 
-class LentQuestion(NamedTuple):
-    """The judged use of a client's files or terminals, and the client that answers it."""
-
-    desk: PermissionService
-    question: JudgedQuestion
-
-
 class HubJudge:
     """One policy for all sessions of a hub; the project's and the user's stand behind it. The hub's file is
     read when the hub starts and when it is told to: a mistake in it changes nothing until it is mended.
     """
 
-    def __init__(self, hub: EngineHub, *, file: str, audit: AuditLog | None) -> None:
+    def __init__(
+        self,
+        hub: EngineHub,
+        *,
+        file: str,
+        audit: AuditLog | None,
+        on_line: Callable[[Act, AuditEntry], object],
+    ) -> None:
         """Raises `PolicyError` for a file that cannot be used."""
         self._hub = hub
         self._file = file
         self._rules = read_file(file) if file else None
-        self._judge = PermissionJudge(
-            audit=audit, remembered_rules=RememberedRules(policy_paths().remembered_file)
-        )
+        remembered_rules = RememberedRules(policy_paths().remembered_file)
+        self._judge = PermissionJudge(audit=audit, remembered_rules=remembered_rules, on_line=on_line)
         self.note = self._judge.note
         self._questions: dict[tuple[str, int], OpenQuestion] = {}  # by session and sequence
         self._doubted: set[tuple[str, int]] = set()  # questions whose calls may have changed
@@ -124,12 +122,7 @@ class HubJudge:
 
     async def in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> Result:
         """Do something that may wait for a disk."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.threads, partial(work, *args, **options))
-
-    def _start(self, work: Callable[..., None], *args: Any, **options: Any) -> None:
-        """The same for work without a waiter."""
-        asyncio.get_running_loop().run_in_executor(self.threads, partial(work, *args, **options))
+        return await asyncio.get_running_loop().run_in_executor(self.threads, partial(work, *args, **options))
 
     async def aclose(self) -> None:
         """Let lines be written that are on their way."""
@@ -150,28 +143,16 @@ class HubJudge:
         """The answer of the rules to a request for permission, or the question for people; either is in the
         audit log then. `check_question` has read the request. Called in a thread.
         """
-        permission = read(request.params, v1.RequestPermissionRequest)
-        call, options = permission.tool_call, permission.options
-        known_call = calls.find_call(session.id, call)
-        act = act_of_call(call, _setting(session), session_id=session.id, known_call=known_call)
-        act, policy = resolve(act), self.policy_in(_setting(session).roots)
-        decision = self._judge.decide(act, policy)
-        if decision.outcome != "ask":
-            option = choose_option("allow" if decision.outcome == "allow" else "deny", options)
-            # Where no option says yes for once, people decide which one is meant.
-            if option is not None or decision.outcome == "deny":
-                settlement = self._judge.settle(act, decision, options, option, by="policy")
-                return Raw(write(select_option(settlement.option)))
-        self.note(act, decision, outcome="ask")
-        usable, own, always = self._judge.offer(act, options, policy)
-        whole_call = fold_calls(call, known_call)
-        view = view_of(act, whole_call, why=decision.why, always=always)
-        return OpenQuestion(
-            prompt=PermissionPrompt(act=act, decision=decision, view=view, options=usable, own=own),
-            shown_params=None
-            if known_call is None and own is None
-            else with_call(request.params, whole_call, own),
-        )
+        permission = _permission(session, request)
+        desk = self._desk(session, request, find_tool_call=calls.find_call)
+        question = desk.judge_request(permission)
+        prompt, call = question.prompt, question.call
+        if prompt is None:
+            return Raw(write(select_option(desk.settle(question).option)))
+        self.note(prompt.act, prompt.decision, outcome="ask")
+        if call is None or (call is permission.tool_call and prompt.own is None):
+            return OpenQuestion(prompt=prompt)
+        return OpenQuestion(prompt=prompt, shown_params=with_call(request.params, call, prompt.own))
 
     def prompt_of(self, session: LiveSession, request: OpenRequest) -> PermissionPrompt | None:
         """The question for people, if it is a request for permission."""
@@ -204,12 +185,11 @@ class HubJudge:
         question = self._questions.get((session.id, request.sequence))
         if question is None or question.is_answered or question.future is not None:
             return False
-        call = read(request.params, v1.RequestPermissionRequest).tool_call
-        known_call = calls.find_call(session.id, call)
-        act = act_of_call(call, _setting(session), session_id=session.id, known_call=known_call)
+        desk = self._desk(session, request, find_tool_call=calls.find_call)
+        act, _ = desk.read_request(_permission(session, request))
         before, after = (
             replace(each, kind="", tool="", title="", possible_places=())
-            for each in (question.prompt.act, resolve(act))
+            for each in (question.prompt.act, act)
         )
         return before != after
 
@@ -227,7 +207,7 @@ class HubJudge:
             return False  # the answer of somebody else is being written
         question.is_answered = True
         choice = PermissionChoice(option_id=option_in(result), by="person", person=by)
-        settlement = await self.in_thread(self._settle_choice, session, request, question, choice)
+        settlement = await self.in_thread(self._settle_choice, session, request, question.prompt, choice)
         if settlement.option != choice.option_id:
             result = Raw(write(select_option(settlement.option)))
         question.choice = replace(choice, settlement=settlement)
@@ -241,10 +221,9 @@ class HubJudge:
         return False
 
     def _settle_choice(
-        self, session: LiveSession, request: OpenRequest, question: OpenQuestion, choice: PermissionChoice
+        self, session: LiveSession, request: OpenRequest, prompt: PermissionPrompt, choice: PermissionChoice
     ) -> Settlement:
-        prompt, policy = question.prompt, self.policy_in(_setting(session).roots)
-        settlement = self._judge.settle_choice(prompt, choice, policy)
+        settlement = self._judge.settle_choice(prompt, choice, self.policy_in(prompt.act.roots))
         if request.sequence not in session.state.requests:
             self._judge.take_back(prompt.act, settlement)  # also where the hub ends before it can say so
         return settlement
@@ -257,18 +236,16 @@ class HubJudge:
             prompt = self._questions.pop((session.id, request.sequence)).prompt
             if not question.is_answered:
                 self._judge.grants.take_back(prompt.act)  # what the agent hears is a no
-                self._start(self._note_end, _setting(session).roots, prompt, by)
+                asyncio.get_running_loop().run_in_executor(self.threads, self._note_end, prompt, by)
         elif question is not None:
             question.choice = PermissionChoice(option_id=option_in(result), by=by)
 
-    def _note_end(self, roots: Sequence[str], prompt: PermissionPrompt, by: By) -> None:
+    def _note_end(self, prompt: PermissionPrompt, by: By) -> None:
         """Write into the audit log that the question had no answer; if time ran out, with what would allow it
         next time.
         """
-        decision = PolicyDecision(outcome="deny", rule=prompt.decision.rule, why=why_of(None, by))
-        if by == "deadline":
-            decision = self._judge.with_remedy(prompt.act, decision, self.policy_in(roots))
-        self._judge.write(prompt.act, decision, by=by, option=None)
+        choice = PermissionChoice(option_id=None, by=by)
+        self._judge.settle_choice(prompt, choice, self.policy_in(prompt.act.roots))
 
     # What agents want of lent files and terminals.
 
@@ -278,44 +255,40 @@ class HubJudge:
         session = self._hub.sessions.get(access.session_id)
         if session is None:  # it was closed meanwhile
             raise policy_refusal()
-        lender: Lender = "other side" if request.method == PERMIT_METHOD else "hub"
+        lender = "the other side" if request.method == PERMIT_METHOD else "the hub"
         desk = await self.in_thread(self._desk, session, request, lender=lender)
         await desk.guard(access)
         if request.sequence not in session.state.requests:  # its turn has ended meanwhile
             raise policy_refusal()
 
-    def lent_question(self, session: LiveSession, request: OpenRequest) -> LentQuestion | None:
+    def lent_question(
+        self, session: LiveSession, request: OpenRequest
+    ) -> tuple[PermissionService, JudgedQuestion] | None:
         """The rules for files and terminals that a client provides: those that deny or ask. What no rule
         names is left to the client, which has a person of its own. None if it is not an act. Called in a
         thread.
         """
         params = value_of(request.params)
-        read = partial(act_of_request, request.method, params, session_id=session.id)
-        act = read(_setting(session)) if isinstance(params, Mapping) else None
-        if act is None:
-            return None
-        desk = self._desk(session, request, lender="client")
-        return LentQuestion(desk, desk.judge_lent(lambda _: act, session.id))
+        desk = self._desk(session, request, lender="the client", is_elsewhere=True, leaves_rest=True)
+        setting = desk.setting(session.id)
+        is_read = isinstance(params, dict)
+        act = act_of_request(request.method, params, setting, session_id=session.id) if is_read else None
+        return None if act is None else (desk, desk.judge_lent(act))
 
-    def _desk(self, session: LiveSession, request: OpenRequest, *, lender: Lender) -> PermissionService:
-        setting = _setting(session)
+    def _desk(
+        self, session: LiveSession, request: OpenRequest, *, lender: str = "the hub", **options: Any
+    ) -> PermissionService:
+        roots = with_real_paths([session.state.cwd, *session.state.folders])
+        asker = partial(self._ask_in_session, session, request, lender)
         return self.desk(
-            partial(self.policy_in, setting.roots),
-            SessionAsker(self, session, request, lender=lender),
-            agent=setting.agent,
-            roots=setting.roots,
-            is_elsewhere=lender == "client",
-            leaves_rest=lender == "client",
+            partial(self.policy_in, roots), asker, agent=session.state.agent, roots=roots, **options
         )
 
     def desk(self, policy: Callable[[], Policy], asker: Asker, **options: Any) -> PermissionService:
         """Decides about files, terminals and servers that the hub or a client provides. Called in a
         thread.
         """
-        home = policy_paths().home
-        return PermissionService(
-            policy, asker=asker, judge=self._judge, home=home, threads=self.threads, **options
-        )
+        return PermissionService(policy, asker=asker, judge=self._judge, threads=self.threads, **options)
 
     def policy_in(self, roots: Sequence[str]) -> Policy:
         """The policy for these folders. Where a file of the project or the user cannot be used, the hub's own
@@ -327,10 +300,37 @@ class HubJudge:
             log.warning("people are asked about everything in %s: %s", roots[0], error)
             denials = [rule for rule in self._rules.rules if rule.decision == "deny"] if self._rules else []
             # A rule, because it also holds for what clients lend: a default would be left to them.
-            everything = PolicyRule(decision="ask", source=str(error))
-            return Policy(layers=(PolicyLayer(name=self._file, rules=(*denials, everything)),))
+            return Policy(
+                layers=(
+                    PolicyLayer(
+                        name=self._file, rules=(*denials, PolicyRule(decision="ask", source=str(error)))
+                    ),
+                )
+            )
 
     # Questions of the hub's own.
+
+    async def _ask_in_session(
+        self, session: LiveSession, request: OpenRequest, lender: str, prompt: PermissionPrompt
+    ) -> PermissionChoice:
+        """An `Asker`: everybody who follows the session, and the inbox."""
+        async with waiting_for_people():
+            async with self.turnstile(f"{session.id} asks"):  # they are asked as they were judged
+                params = await self.in_thread(self._lent_params, request, lender, prompt)
+            return await self.ask_people(session, params, prompt, about=request)
+
+    def _lent_params(self, request: OpenRequest, lender: str, prompt: PermissionPrompt) -> bytes:
+        act = prompt.act
+        self.note(act, prompt.decision, outcome="ask")
+        place = f"in {lender}'s terminal" if act.script is not None else f"through {lender}'s files"
+        return encode_json(
+            {
+                "sessionId": act.session_id,
+                "toolCall": lent_call(act, call_id=f"hub-{request.sequence}", place=place),
+                "options": [Raw(write(option)) for option in prompt.options],
+                "_meta": {"dragoman": {"about": str(request.sequence)}},
+            }
+        )
 
     async def ask_people(
         self,
@@ -363,54 +363,93 @@ class HubJudge:
 
     def end_turn(self, session: LiveSession) -> None:
         """End permissions for one act with the turn, also for children that work in it."""
-        for session_id in self._judge.grants.sessions():
-            granted = self._hub.sessions.get(session_id)
-            if granted is None or granted.root is session:
-                self._judge.grants.forget(session_id)
+        sessions = self._hub.sessions
+        self._judge.grants.forget(lambda name: name not in sessions or sessions[name].root is session)
 
     def forget(self, session_id: str) -> None:
-        self._judge.grants.forget(session_id)
-        for key in [
-            key for key, each in self._questions.items() if key[0] == session_id and each.future is None
-        ]:
-            del self._questions[key]
+        self._judge.grants.forget(lambda name: name == session_id)
+        self._questions = {
+            key: each for key, each in self._questions.items() if key[0] != session_id or each.future
+        }
 
 
-class SessionAsker:
-    """An `Asker`: everybody who follows a session of the hub, and the inbox."""
-
-    def __init__(
-        self, judge: HubJudge, session: LiveSession, request: OpenRequest, *, lender: Lender
-    ) -> None:
-        self._judge = judge
-        self._session = session
-        self._request = request
-        self._lender = lender
-
-    async def ask(self, prompt: PermissionPrompt) -> PermissionChoice:
-        async with waiting_for_people():
-            async with self._judge.turnstile(
-                f"{self._session.id} asks"
-            ):  # they are asked as they were judged
-                params = await self._judge.in_thread(self._params, prompt)
-            return await self._judge.ask_people(self._session, params, prompt, about=self._request)
-
-    def _params(self, prompt: PermissionPrompt) -> bytes:
-        act, decision = prompt.act, prompt.decision
-        self._judge.note(act, decision, outcome="ask")
-        whose = LENDERS[self._lender]
-        place = f"in {whose} terminal" if act.script is not None else f"through {whose} files"
-        call = lent_call(act, call_id=f"hub-{self._request.sequence}", place=place)
-        return encode_json(
-            {
-                "sessionId": self._session.id,
-                "toolCall": call,
-                "options": [Raw(write(option)) for option in prompt.options],
-                "_meta": {"dragoman": {"about": str(self._request.sequence)}},
-            }
-        )
+def _permission(session: LiveSession, request: OpenRequest) -> v1.RequestPermissionRequest:
+    """The request as the hub knows its session; agents may know it by another id."""
+    return replace(read(request.params, v1.RequestPermissionRequest), session_id=session.id)
 
 
-def _setting(session: LiveSession) -> ActContext:
-    roots = with_real_paths([session.state.cwd, *session.state.folders])
-    return ActContext(agent=session.state.agent, roots=roots, home=policy_paths().home)
+# The wire form of an agent's question: whether the hub can ask it, and how to answer it.
+
+
+def with_call(params: Raw, call: v1.ToolCallUpdate, own: v1.PermissionOption | None) -> Raw:
+    """A request whose tool call is this one, with an option of ours, for clients that show nothing but the
+    request.
+    """
+    members = object_of(params)
+    said = {name: raw for name, raw in object_of(write(call)).items() if bytes(raw) not in EMPTY}
+    tool_call = {**object_of(members.get("toolCall")), **said}
+    options = [*value_of(members.get("options"), []), *([] if own is None else [Raw(write(own))])]
+    return Raw(encode_json({**members, "toolCall": tool_call, "options": options}))
+
+
+def call_id_of(request: OpenRequest) -> str | None:
+    """The id of the tool call in a permission request."""
+    call = object_of(object_of(request.params).get("toolCall")) if request.method == PERMISSION else {}
+    name = value_of(call.get("toolCallId"))
+    return name if isinstance(name, str) else None
+
+
+def about_of(request: OpenRequest) -> int:
+    """The request of the agent that a question of the hub's own is about."""
+    meta = value_of(object_of(request.params).get("_meta"), {})
+    return int(meta.get("dragoman", {}).get("about", "0") if isinstance(meta, dict) else "0")
+
+
+def check_question(request: OpenRequest) -> None:
+    """Raise `ErrorAnswer` for a question that no client could read or answer."""
+    entry = METHODS.get(request.method, kind="request", receiver="client")
+    if entry is None:
+        return
+    try:
+        params = read(request.params, entry.params)
+        json.loads(bytes(request.params), object_pairs_hook=_each_once)
+        if isinstance(params, v1.RequestPermissionRequest):
+            _check_options(params.options)
+    except (SchemaError, ValueError, RecursionError) as error:
+        raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: {error}") from None
+
+
+def _check_options(options: Sequence[v1.PermissionOption]) -> None:
+    """A no that has the id or the kind of a yes would reach the agent as the yes."""
+    if len({option.option_id for option in options}) < len(options):
+        raise ValueError("two options have one id")
+    if any(map(is_contradiction, options)):
+        raise ValueError("the name of an option says the opposite of its kind")
+
+
+def _each_once(pairs: list[tuple[str, object]]) -> None:
+    """Of two members of one name, a client might show the one and the rules judge the other."""
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a member of an object appears twice")
+
+
+def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
+    """The answer to a request that nobody answers."""
+    if request.method != PERMISSION:
+        return encode_json({"action": "cancel" if cancel else "decline"})
+    if not cancel:
+        try:
+            permission = read(request.params, v1.RequestPermissionRequest)
+        except SchemaError:
+            permission = None
+        option = None if permission is None else choose_option("deny", permission.options)
+        if option is not None:
+            return encode_json({"outcome": {"outcome": "selected", "optionId": option}})
+    return encode_json({"outcome": {"outcome": "cancelled"}})
+
+
+def option_in(result: Raw | None) -> str | None:
+    """The id of the option that an answer selects."""
+    outcome = value_of(object_of(result).get("outcome"))
+    option = outcome.get("optionId") if isinstance(outcome, dict) else None
+    return option if isinstance(option, str) else None

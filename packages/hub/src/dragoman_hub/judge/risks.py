@@ -81,8 +81,7 @@ class RiskAssessor:
         except Exception:  # a mistake in a rule must not cost the request
             log.exception("the rules failed")
             judgement = judgement_failed("the rules failed")
-        members = {} if judgement is None else _members(judgement)
-        return {name: Raw(encode_json(value)) for name, value in members.items()} or None
+        return {name: Raw(encode_json(value)) for name, value in _members(judgement).items()} or None
 
     async def look_longer(self, session: LiveSession, request: OpenRequest, prompt: PermissionPrompt) -> None:
         """While people already see it."""
@@ -111,6 +110,6 @@ class RiskAssessor:
         return await self._assessor.judge(proposal)
 
 
-def _members(judgement: RiskJudgement) -> dict[str, Any]:
-    members: dict[str, Any] = {} if judgement.risks is None else {"risks": judgement.risks}
-    return members | ({"risksNote": judgement.note} if judgement.note else {})
+def _members(judgement: RiskJudgement | None) -> dict[str, Any]:
+    members = {} if judgement is None else {"risks": judgement.risks, "risksNote": judgement.note or None}
+    return {name: value for name, value in members.items() if value is not None}

@@ -29,7 +29,6 @@ from dragoman_hub.session.state import new_state
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.act_reader import act_of_server
 from dragoman_local.workspace.policy.judge import LENT_OPTIONS, PermissionChoice, PermissionPrompt
-from dragoman_local.workspace.policy.policy import Policy
 
 ASKING_KEY: Final = ASKING.ljust(KEY_LENGTH + 1, "-")
 """The key under which the journal lists them; it is longer than a client's may be."""
@@ -41,8 +40,6 @@ OPTIONS: Final = tuple(option for option in LENT_OPTIONS if option.kind != "allo
 """What a person may answer about an MCP server. There is no rule for good: whoever wrote one that asks wants
 to be asked.
 """
-
-_TAKEN_BACK: Final = "the question was taken back"
 
 
 async def permit_servers(
@@ -56,39 +53,32 @@ async def permit_servers(
 ) -> None:
     """Raise the answer to a request that names an MCP server which is not permitted."""
     servers = value_of(params.get("mcpServers"))
-    policy, asker = partial(_policy, judge, cwd), ServerAsker(hub, judge, session)
+    asker = partial(_ask, hub, judge, session)
     options: Any = {"agent": agent, "roots": [cwd], "is_elsewhere": True, "lent_options": OPTIONS}
     for server in servers if isinstance(servers, list) else []:
         if not isinstance(server, dict):
             continue
-        desk = await judge.in_thread(judge.desk, policy, asker, **options)
+        desk = await judge.in_thread(
+            judge.desk, lambda: judge.policy_in([cwd]).about_servers(), asker, **options
+        )
         try:
             await desk.permit(partial(act_of_server, server), cwd if session is None else session.id)
         except ErrorAnswer:
-            name, why = server.get("name"), desk.denials[-1][1].why if desk.denials else _TAKEN_BACK
-            why = f"Forbidden: the MCP server {name!r} is not permitted: {why}"
+            (_, decision), name = desk.denials[-1], server.get("name")
+            why = f"Forbidden: the MCP server {name!r} is not permitted: {decision.why}"
             raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"}) from None
 
 
-def _policy(judge: HubJudge, cwd: str) -> Policy:
-    return judge.policy_in([cwd]).about_servers()
-
-
-class ServerAsker:
-    """An `Asker` that asks the clients of the session, or of a session made for the question."""
-
-    def __init__(self, hub: EngineHub, judge: HubJudge, session: LiveSession | None) -> None:
-        self._hub = hub
-        self._judge = judge
-        self._session = session
-
-    async def ask(self, prompt: PermissionPrompt) -> PermissionChoice:
-        act, session = prompt.act, self._session
-        await self._judge.in_thread(self._judge.note, act, prompt.decision, outcome="ask")
-        if session is not None:
-            return await self._judge.ask_people(session, _params(act, session.id), prompt)
-        async with asking_session(self._hub, agent=act.agent, cwd=act.roots[0]) as asking:
-            return await self._judge.ask_people(asking, _params(act, asking.id), prompt)
+async def _ask(
+    hub: EngineHub, judge: HubJudge, session: LiveSession | None, prompt: PermissionPrompt
+) -> PermissionChoice:
+    """An `Asker`: the clients of the session, or of a session made for the question."""
+    act = prompt.act
+    await judge.in_thread(judge.note, act, prompt.decision, outcome="ask")
+    if session is not None:
+        return await judge.ask_people(session, _params(act, session.id), prompt)
+    async with asking_session(hub, agent=act.agent, cwd=act.roots[0]) as asking:
+        return await judge.ask_people(asking, _params(act, asking.id), prompt)
 
 
 def _params(act: Act, session_id: str) -> bytes:
@@ -102,8 +92,9 @@ def _params(act: Act, session_id: str) -> bytes:
         "status": "pending",
         "rawInput": {**target, **({"variables": variables} if variables else {})},
     }
-    options = [Raw(write(option)) for option in OPTIONS]
-    return encode_json({"sessionId": session_id, "toolCall": call, "options": options})
+    return encode_json(
+        {"sessionId": session_id, "toolCall": call, "options": [Raw(write(option)) for option in OPTIONS]}
+    )
 
 
 @asynccontextmanager

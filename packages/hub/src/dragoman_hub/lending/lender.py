@@ -137,7 +137,7 @@ class HubLender:
         request: OpenRequest,
         work: LentWork,
         *,
-        on_terminal: Callable[[str, str], None],
+        on_terminal: Callable[[tuple[str, str]], None],
     ) -> None:
         """Do what the agent asks for, and settle its request; `on_terminal` hears of new terminals."""
         lent_request.set(request)  # these hold for the task that this runs in
@@ -149,7 +149,7 @@ class HubLender:
             work.release()
 
     async def _answer(
-        self, session: LiveSession, request: OpenRequest, *, on_terminal: Callable[[str, str], None]
+        self, session: LiveSession, request: OpenRequest, *, on_terminal: Callable[[tuple[str, str]], None]
     ) -> None:
         result: Raw | None = None
         error: JsonObject | None = None
@@ -171,7 +171,7 @@ class HubLender:
             log.exception("session %s: %s failed", session.id, request.method)
             error = {"code": INTERNAL_ERROR, "message": "Internal error"}
         if result is not None and request.method == "terminal/create":
-            on_terminal(session.id, str(value_of(object_of(result).get("terminalId"))))
+            on_terminal((session.id, str(value_of(object_of(result).get("terminalId")))))
         session.settle(request.sequence, outcome="answered", by="hub", result=result, error=error)
 
     async def _do(self, session: LiveSession, request: OpenRequest) -> Raw:

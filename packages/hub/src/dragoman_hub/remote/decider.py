@@ -57,7 +57,7 @@ class AccessDecider:
         self.tell_client: Callable[[bytes], None] = lambda _: None
         """Both are set by the one who runs it."""
         agent = identity_of_command(command, "")
-        desk = LocalDesk(rules, door="ssh", agent=agent, user=LocalUser(permissions=self))
+        desk = LocalDesk(rules, door="ssh", agent=agent, user=LocalUser(permissions=self.ask))
         self._permissions = desk.permissions
         self._numbers = itertools.count(1)
         self._calls = OwnCalls("access", lambda line: self.tell_client(line))

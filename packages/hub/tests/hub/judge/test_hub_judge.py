@@ -18,7 +18,7 @@ from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.testing.pace import deadline, patience
 from dragoman_hub.clients import hub_methods
-from dragoman_hub.judge.question_forms import PERMISSION
+from dragoman_hub.judge.hub_judge import PERMISSION
 from dragoman_local.workspace.policy.act import Act
 from dragoman_local.workspace.policy.policy_files import NOT_KEPT, RememberedRules
 from dragoman_local.workspace.policy.policy_parser import PolicyError

@@ -201,6 +201,9 @@ ACTS: dict[tuple[str, bool], Act] = {
     (f"{HUB}rewind", True): Act(lambda scene: json.loads(scene.detail), needs="rewind"),
     (f"{HUB}rewind/undo", True): Act(needs="undo"),
     (f"{HUB}fork", True): Act(lambda scene: json.loads(scene.detail), needs="rewind"),
+    (f"{HUB}policy/preview", True): Act(lambda _: {"remedy": "dragoman policy allow"}),
+    (f"{HUB}policy/allow", True): Act(lambda _: {"remedy": "dragoman policy allow", "rule": "[[rule]]"}),
+    (f"{HUB}policy/undo", True): Act(lambda _: {"remedy": "dragoman policy allow"}),
     (f"{HUB}queue/edit", True): Act(
         lambda scene: {"key": scene.detail, "prompt": text("changed")}, needs="queue"
     ),

@@ -99,8 +99,8 @@ def is_allowed(cell: Cell) -> bool:
     needed = set(row.scopes)
     if cell.method == "$/cancel_request":  # it means prompts of one's own, and who has none cancels nothing
         needed = {"prompt"}
-    is_shown = not row.shows or "observe" in scopes
-    return (not needed or bool(scopes & needed)) and is_shown and PLACES[cell.place]
+    is_enough = row.besides is None or row.besides in scopes
+    return (not needed or bool(scopes & needed)) and is_enough and PLACES[cell.place]
 
 
 def fault_of(cell: Cell, outcome: Outcome, *, allowed: bool) -> str:

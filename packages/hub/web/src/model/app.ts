@@ -14,7 +14,7 @@ import { OfflineReading } from "./offline";
 import { dropAll, outboxCounts } from "./outbox";
 import { isPushOn, leavePush, subscribe } from "./push";
 import { exchangeCode, takePairingCode } from "./pairing";
-import type { AgentInfo, Asked, Message, OtherHub, SessionInfo } from "./types";
+import type { AgentInfo, Asked, Denied, Message, OtherHub, SessionInfo } from "./types";
 
 /** So many messages are not left for the next drawing, which would take too long for them. */
 const MANY = 256;
@@ -59,6 +59,8 @@ export class App implements Owner {
   nextCursor = "";
   withArchived = false;
   inbox = new Map<string, Asked>();
+  /** The latest that was denied for want of a rule, by session and command line. */
+  denied = new Map<string, Denied>();
   lastWords = new Map<string, string>();
   open: Conversation | null = null;
   /** The second session of a split view. */
@@ -102,8 +104,8 @@ export class App implements Owner {
   }
 
   /** From where a session is read. */
-  readerOf(sessionId: string): { cwd: string; home: string; by: string } {
-    return { cwd: this.sessions.get(sessionId)?.cwd ?? "", home: this.home, by: this.by };
+  readerOf(sessionId: string): { cwd: string; home: string; by: string; mayRule: boolean } {
+    return { cwd: this.sessions.get(sessionId)?.cwd ?? "", home: this.home, by: this.by, mayRule: this.mayRule };
   }
 
   hashOf(sessionId: string, part = ""): string {
@@ -270,11 +272,13 @@ export class App implements Owner {
   async refresh(rpc = this.rpc): Promise<void> {
     const [listed, waiting] = await Promise.all([
       rpc.call<{ sessions: SessionInfo[]; nextCursor?: string }>("_dragoman/hub/sessions", this.listing()),
-      rpc.call<{ requests: Asked[] }>("_dragoman/hub/inbox", {}),
+      rpc.call<{ requests: Asked[]; denials?: Denied[] }>("_dragoman/hub/inbox", {}),
     ]);
     this.sessions = new Map(listed.sessions.map((session) => [session.sessionId, this.own(session)]));
     this.nextCursor = listed.nextCursor ?? "";
     this.inbox = new Map(waiting.requests.map((asked) => [nameOf(this.own(asked)), asked]));
+    this.denied.clear();
+    for (const denied of waiting.denials ?? []) this.onDenied(denied);
     this.loaded = true;
     if (this.fresh) this.markSeen(...listed.sessions);
     this.fresh = false;
@@ -343,6 +347,9 @@ export class App implements Owner {
         return this.waits(params.request);
       case "_dragoman/hub/judged":
         return this.judged(params);
+      case "_dragoman/hub/denied":
+        this.onDenied(params as Denied);
+        return this.changed();
       case "_dragoman/hub/settled":
         return this.settled(params.sessionId, params.request);
       case "$/cancel_request":
@@ -425,6 +432,22 @@ export class App implements Owner {
     if (!asked) return;
     this.inbox.set(name, { ...asked, risks, risksNote });
     this.changed();
+  }
+
+  private onDenied(denied: Denied): void {
+    this.denied.set(`${denied.sessionId}\0${denied.remedy}`, this.own(denied));
+    for (const name of [...this.denied.keys()].slice(0, -10)) this.denied.delete(name);
+  }
+
+  /** A rule allows it now. */
+  onAllowed(sessionId: string, remedy: string): void {
+    this.denied.delete(`${sessionId}\0${remedy}`);
+    this.changed();
+  }
+
+  /** Who changes rules answers for others, too. */
+  get mayRule(): boolean {
+    return !this.scopes.size || (this.scopes.has("approve") && this.scopes.has("admin"));
   }
 
   private settled(sessionId: string, request: string): void {

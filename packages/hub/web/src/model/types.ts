@@ -176,6 +176,18 @@ export interface Asked {
   risksNote?: string;
 }
 
+/** What the hub denied for want of a rule, and the command line that writes one. */
+export interface Denied {
+  sessionId: string;
+  hub?: string;
+  time: string;
+  agent?: string;
+  title?: string | null;
+  what: string;
+  why: string;
+  remedy: string;
+}
+
 export interface Queued {
   key: string;
   by?: string;

@@ -13,6 +13,7 @@ import { surroundings } from "../surroundings";
 import { plain } from "../text/reveal";
 import { ago } from "./dom";
 import { icon } from "./icons";
+import { remedyLine } from "./items";
 import { questionCard } from "./question";
 
 const WORDS: Record<string, string> = {
@@ -40,7 +41,19 @@ export function inbox(hubs: Hubs, startNew: () => void): TemplateResult {
     <div class="cards">${repeat(waiting, nameOf, (asked) => questionCard(hubs.get(asked.hub ?? "") ?? app, asked, false))}</div>
     ${app.offline.asOf ? html`<p class="faint none">Connect to the hub to see the questions waiting for you.</p>` : nothing}
     ${waiting.length || !app.loaded ? nothing : empty(hubs, startNew)}
+    ${notAllowed(hubs)}
   </section>`;
+}
+
+/** What nobody answered in time, the latest first: a rule can allow it the next time. */
+function notAllowed(hubs: Hubs): TemplateResult | typeof nothing {
+  const denied = hubs.all().flatMap((app) => [...app.denied.values()].map((one) => ({ app, one }))).reverse();
+  if (!denied.length) return nothing;
+  const row = ({ app, one }: (typeof denied)[number]): TemplateResult => html`<li data-session=${identityOf(one)}>
+    <p><code>${plain(one.what, "exact line")}</code></p>
+    <p class="faint"><a class="origin" href=${app.hashOf(one.sessionId)}>${plain([app.hub?.name, one.title || "Session", one.agent].filter(Boolean).join(" · "), "exact line")}</a> · ${plain(one.why, "exact line")}</p>
+    ${guard([one.remedy, app.mayRule], () => remedyLine(one.remedy, app.mayRule))}</li>`;
+  return html`<section class="denied" aria-labelledby="denied-title"><h3 id="denied-title">Not allowed</h3><ul>${repeat(denied, ({ one }) => `${identityOf(one)} ${one.remedy}`, row)}</ul></section>`;
 }
 
 /** Other hubs that cannot be reached, each in a line of its own. */

@@ -22,6 +22,7 @@ export interface ItemView {
 /** From where a conversation is read: its folder, the home folder, and the name under which this page answers. */
 export interface Reader extends Viewpoint {
   by: string;
+  mayRule?: boolean;
 }
 
 export function viewOf(item: Item, opened: Map<number, boolean>, reader: Reader): ItemView {
@@ -39,7 +40,7 @@ export function viewOf(item: Item, opened: Map<number, boolean>, reader: Reader)
     case "end":
       return still(el("div", "end"), (target) => drawEnd(target, item));
     case "note":
-      return still(el("div", `note ${item.tone}`), (target) => drawNote(target, item));
+      return still(el("div", `note ${item.tone}`), (target) => drawNote(target, item, reader));
     case "question":
       return still(el("div", "settled"), (target) => drawQuestion(target, item, reader));
   }
@@ -228,11 +229,21 @@ function tokens(end: End): string {
   return end.usage?.totalTokens ? `${grouped(end.usage.totalTokens)} tokens` : "";
 }
 
-function drawNote(target: HTMLElement, note: Note): void {
+/** The command that would allow it, and the key that does the same. */
+export function remedyLine(remedy: string, mayRule: boolean): HTMLElement {
+  const line = el("div", "remedy", el("code", "", shown(remedy, "exact line")), copyButton(() => remedy, "Copy", "Copy this command"));
+  if (!mayRule) return line;
+  const allow = button("Allow in this project …", "small", () => null, "See the rule, then write it");
+  allow.dataset.remedy = remedy;
+  line.append(allow);
+  return line;
+}
+
+function drawNote(target: HTMLElement, note: Note, reader: Reader): void {
   target.append(el("strong", "", shown(note.title, "line")));
   const { text, remedy = "" } = note;
   if (text) target.append(" ", shown(remedy && text.endsWith(remedy) ? text.slice(0, -remedy.length) : text));
-  if (remedy) target.append(el("div", "remedy", el("code", "", shown(remedy, "exact line")), copyButton(() => remedy, "Copy", "Copy this command")));
+  if (remedy) target.append(remedyLine(remedy, Boolean(reader.mayRule)));
 }
 
 /** A question and its answer in one line. While it is open, its card shows what it is about. */

@@ -95,7 +95,14 @@ class RequestLending:
         if session in self._desks and self._desks[session].roots == folders:
             return
         self._workspace.open(session, cwd=folders[0], additional_directories=more)
-        self._desks[session] = LocalDesk(self._rules, agent="", roots=folders, client=self._local)
+        self._desks[session] = LocalDesk(
+            self._rules,
+            agent="",
+            roots=folders,
+            place=self._local.place,
+            find_tool_call=self._local.calls.find_call,
+            requester_of=self._local.requester_of,
+        )
         if len(self._desks) > MOST_SESSIONS:
             oldest = str(next(iter(self._desks)))
             del self._desks[oldest]

@@ -40,7 +40,7 @@ class Stage:
         self.folder = folder
         self.questions = 0
         self._answers = list(answers)
-        self.desk = PermissionService(policy, asker=self, agent="claude", roots=[str(folder)])
+        self.desk = PermissionService(policy, asker=self.ask, agent="claude", roots=[str(folder)])
 
     async def ask(self, prompt: PermissionPrompt) -> str | None:
         self.questions += 1

@@ -65,7 +65,7 @@ class Desk:
         written = policy(rules, approve=more.pop("approve", None))
         self.desk = PermissionService(
             lambda: replace(written, remembered_rules=self.kept.rules()),
-            asker=asker,
+            asker=None if asker is None else asker.ask,
             audit=AuditLog(str(self.log)),
             remembered_rules=self.kept,
             agent="claude",
@@ -474,3 +474,10 @@ async def test_what_a_person_permitted_elsewhere_is_not_asked_again(
     with suppress(ErrorAnswer):
         await desk.desk.guard(Access(session_id="s", kind="write", path=f"{ROOT}/a", text="y"))
     assert bool(person.asked) is is_asked
+
+
+async def test_a_person_says_which_option_is_meant_where_none_says_yes_once(tmp_path: Path) -> None:
+    person = Person("always")
+    desk = Desk(tmp_path, asker=person)
+    assert await desk.run("git status", [option("always", "allow_always")]) == "always"
+    assert [entry["by"] for entry in desk.logged()] == ["person"]

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman_local.workspace.policy.program_calls import read_call
+from dragoman_local.workspace.policy.program_calls import ProgramEntry, _table, read_call
 from dragoman_local.workspace.policy.program_options import PROGRAM_OPTIONS
-from dragoman_local.workspace.policy.programs import ProgramEntry, _table
 from tests.every import every
 from tests.workspace.policy.decision_lines import RULES, lines_of
 from tests.workspace.policy.makers import ROOT, command, policy

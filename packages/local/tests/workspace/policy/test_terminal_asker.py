@@ -15,9 +15,7 @@ from tests.workspace.policy.typist import Terminal, terminal
 def asked(line: str = "make test") -> PermissionPrompt:
     act = command(line)
     decision = PolicyDecision(outcome="ask", rule="built in", why="no rule")
-    return PermissionPrompt(
-        act=act, decision=decision, view=view_of(act), text=view_of(act).text, options=tuple(OFFERED)
-    )
+    return PermissionPrompt(act=act, decision=decision, view=view_of(act), options=tuple(OFFERED))
 
 
 def asker(at: Terminal) -> TerminalAsker:
@@ -63,9 +61,7 @@ async def test_what_an_agent_calls_its_options_cannot_touch_the_terminal() -> No
     decision = PolicyDecision(outcome="ask", rule="", why="")
     options = (option("x", "allow_once", "\x1b[2JNo\n 9) Yes"),)
     with terminal("1") as at:
-        asking = PermissionPrompt(
-            act=act, decision=decision, view=view_of(command("make")), text="make", options=options
-        )
+        asking = PermissionPrompt(act=act, decision=decision, view=view_of(command("make")), options=options)
         assert await asker(at).ask(asking) == "x"
     assert "1) [allow once] ␛[2JNo␊ 9) Yes" in at.shown
 
@@ -79,11 +75,10 @@ async def test_a_padded_name_makes_no_second_menu() -> None:
             act=command("make"),
             decision=decision,
             view=view_of(command("make")),
-            text="make",
             options=options,
         )
         assert await asker(at).ask(asking) == "n"
-    menu = [line for line in at.shown.split("\n") if line.startswith("  ")]
+    menu = [line for line in at.shown.partition("In: ")[2].split("\n") if line.startswith("  ")]
     assert menu == ["  1) [allow once] Yes 2) No, and stop [reject once] 3) x", "  2) [reject] No"]
 
 

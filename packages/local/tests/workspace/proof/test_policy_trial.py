@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.act_reader import act_of_call
 from dragoman_local.workspace.policy.decision import PolicyDecision
 from dragoman_local.workspace.policy.policy import Policy
+from dragoman_local.workspace.proof import recorded_acts
+from dragoman_local.workspace.proof.known_acts import KnownActs
 from dragoman_local.workspace.proof.policy_trial import count
 from tests.workspace.proof.recording import ROOT, Recording, shown, trial
 
@@ -42,7 +47,14 @@ def test_acts_that_differ_in_their_texts_alone_are_read_and_judged_once(
         judged.append(act)
         return decide(self, act)
 
+    read: list[object] = []
+
+    def count_reads(*args: Any, **options: Any) -> Act:
+        read.append(args)
+        return act_of_call(*args, **options)
+
     monkeypatch.setattr(Policy, "decide", count_decisions)
+    monkeypatch.setattr(recorded_acts, "act_of_call", count_reads)
     session = Recording()
     for name, (old, new) in {"first": ("a", "b"), "second": ("c", "d")}.items():
         output = [{"type": "content", "content": {"type": "text", "text": f"output of {name}"}}]
@@ -51,10 +63,9 @@ def test_acts_that_differ_in_their_texts_alone_are_read_and_judged_once(
         session.edit(f"{ROOT}/a", old=old, new=new)
         edits = [{"old_string": old, "new_string": new}]
         session.ask(name, kind="edit", rawInput={"file_path": f"{ROOT}/b", "edits": edits})
-    known: dict[bytes, Act] = {}
-    acts = session.acts(known=known)
+    acts = session.acts(known=KnownActs())
     count(acts, trial(RULES))
-    assert (len(acts), len(known), len(judged)) == (6, 3, 3)
+    assert (len(acts), len(read), len(judged)) == (6, 3, 3)
     changes = [(change.old, change.new) for each in acts if each.act for change in each.act.changes]
     assert changes == [("a", "b"), ("a", "b"), ("c", "d"), ("c", "d")]
 

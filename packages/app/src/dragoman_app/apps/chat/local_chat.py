@@ -125,7 +125,9 @@ class LocalChat:
             roots=[request.cwd],
             user=at_screen(person, self._risk_notes),
             audit=make_audit_log(self._note),
-            client=self.local,
+            place=self.local.place,
+            find_tool_call=self.local.calls.find_call,
+            requester_of=self.local.requester_of,
         )
         self.client = Client(
             "dragoman-chat",

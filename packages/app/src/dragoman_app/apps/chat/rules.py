@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 from dragoman.schema import v1
@@ -32,7 +33,7 @@ from dragoman_local.workspace.policy.permission_service import LocalUser, Report
 
 def at_screen(person: ChatUser, risk_notes: RiskNotes) -> LocalUser:
     """The person in front of the terminal client."""
-    return LocalUser(permissions=_Asker(person, risk_notes), forms=ScreenForms(person))
+    return LocalUser(permissions=partial(_ask, person, risk_notes), forms=ScreenForms(person))
 
 
 def make_audit_log(tell: Callable[[str], None]) -> ReportedAuditLog:
@@ -47,22 +48,15 @@ def make_audit_log(tell: Callable[[str], None]) -> ReportedAuditLog:
     return ReportedAuditLog(on_entry=on_entry, on_failure=tell)
 
 
-class _Asker:
-    """An `Asker` of the policy, in front of the person."""
-
-    def __init__(self, person: ChatUser, risk_notes: RiskNotes) -> None:
-        self._person = person
-        self._risk_notes = risk_notes
-
-    async def ask(self, question: PermissionPrompt) -> str | None:
-        return await self._person.ask(
-            PermissionQuestion(
-                text=question.text,
-                why=question.decision.why,
-                options=question.options,
-                cautions=self._risk_notes.about(question),
-            )
+async def _ask(person: ChatUser, risk_notes: RiskNotes, question: PermissionPrompt) -> str | None:
+    return await person.ask(
+        PermissionQuestion(
+            text=await asyncio.to_thread(lambda: question.text),
+            why=question.decision.why,
+            options=question.options,
+            cautions=risk_notes.about(question),
         )
+    )
 
 
 # Forms of an agent for the person at the screen, check_value by the rules that hold for every form.

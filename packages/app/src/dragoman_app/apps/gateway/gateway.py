@@ -215,7 +215,9 @@ class Gateway:
             roots=[cwd],
             user=user,
             audit=ReportedAuditLog(on_entry=lambda line: None, on_failure=session.note),
-            client=self._local,
+            place=self._local.place,
+            find_tool_call=self._local.calls.find_call,
+            requester_of=self._local.requester_of,
         )
         return session
 

@@ -36,7 +36,7 @@ FIELD = "decision"
 
 
 class McpUser:
-    """An `Asker` and a `FormAsker` for one session. `request_id` is the client's call whose turn runs."""
+    """Who is asked in one session, also by forms. `request_id` is the client's call whose turn runs."""
 
     def __init__(self, connection: McpConnection, *, request_id: Id, has_urls: bool) -> None:
         self.request_id = request_id
@@ -49,7 +49,7 @@ class McpUser:
         choice = {"type": "string", "title": "What may the agent do?", "enum": list(labels)}
         answer = await self._elicit(
             {
-                "message": question.text,
+                "message": await asyncio.to_thread(lambda: question.text),
                 "requestedSchema": {
                     "type": "object",
                     "properties": {FIELD: choice},
@@ -112,7 +112,7 @@ def user_of(capabilities: object, connection: McpConnection, request_id: Id) -> 
         case {"elicitation": dict(modes)}:
             user = McpUser(connection, request_id=request_id, has_urls="url" in modes)
             has_forms = "form" in modes or "url" not in modes
-            return LocalUser(permissions=user if has_forms else None, forms=user)
+            return LocalUser(permissions=user.ask if has_forms else None, forms=user)
     return NOBODY
 
 

@@ -77,7 +77,9 @@ class LentWorkspace:
                 answers=plan.answers,
                 on_answer=partial(tell_answer, self._reporter, self.local.requester_of),
                 on_open=partial(tell_open, self._reporter, self._on_open_question),
-                client=self.local,
+                place=self.local.place,
+                find_tool_call=self.local.calls.find_call,
+                requester_of=self.local.requester_of,
             )
         return self._made_desk
 

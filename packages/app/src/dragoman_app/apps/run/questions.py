@@ -25,7 +25,7 @@ def at_terminal(reporter: RunReporter) -> LocalUser:
     """The person whose terminal is our standard input; what is asked goes to standard error."""
     lines, lock = TerminalLines(0), reporter.question_lock
     return LocalUser(
-        permissions=TerminalAsker(lines, write=reporter.write, lock=lock),
+        permissions=TerminalAsker(lines, write=reporter.write, lock=lock).ask,
         forms=TerminalForms(lines, write=reporter.write, lock=lock),
     )
 

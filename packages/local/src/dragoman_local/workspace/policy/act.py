@@ -13,8 +13,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from dragoman_local.workspace.policy.globs import ANY, absolute, is_beneath, is_plain
-from dragoman_local.workspace.policy.program_calls import read_call
-from dragoman_local.workspace.policy.programs import is_harmless, name_of
+from dragoman_local.workspace.policy.program_calls import is_harmless, name_of, read_call
 from dragoman_local.workspace.policy.shell import CommandScript
 from dragoman_local.workspace.policy.tool_inputs import FileChange
 
@@ -75,11 +74,9 @@ class Act(Struct, frozen=True, kw_only=True):
     @property
     def kinds(self) -> frozenset[str]:
         """Its real kinds, with the kind that the agent claims if that is no milder."""
-        real = {"execute"} if self.script is not None else set()
-        real |= {"edit"} if self.writes else set()
-        real |= {"fetch"} if self.fetches else set()
-        claimed = {self.kind} if not real or self.kind not in (*READS, "other") else set()
-        return frozenset(real | claimed)
+        deeds = (("execute", self.script is not None), ("edit", self.writes), ("fetch", self.fetches))
+        real = {kind for kind, is_so in deeds if is_so}
+        return frozenset(real if real and self.kind in (*READS, "other") else {*real, self.kind})
 
     @property
     def written_paths(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ may hold a place or a command. Where an agent says two things of one call, both 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import chain
 from typing import Any, Final, Literal
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman_local.workspace.policy.act import READS, TOO_LARGE, Act, ActContext
-from dragoman_local.workspace.policy.programs import TOOL_VERBS
+from dragoman_local.workspace.policy.program_calls import TOOL_VERBS
 from dragoman_local.workspace.policy.shell import CommandScript, read_arguments, read_line, unknown_command
 from dragoman_local.workspace.policy.tool_inputs import (
     COMMAND_KEYS,
@@ -181,15 +181,14 @@ def act_of_request(
     path = params.get("path")
     if method in ("fs/read_text_file", "fs/write_text_file") and isinstance(path, str):
         kind: Literal["read", "write"] = "read" if method == "fs/read_text_file" else "write"
-        content = params.get("content")
-        text = content if isinstance(content, str) and kind == "write" else None
+        text = content if isinstance(content := params.get("content"), str) else None
         return act_of_file(kind, path, setting, session_id=session_id, text=text)
     if method != "terminal/create":
         return None
-    cwd = params.get("cwd")
-    script = _read(params.get("command"), params.get("args"), "")
-    folder = cwd if isinstance(cwd, str) else ""
-    return _about_script(script, setting, folder, _variables_in(params), session_id)
+    script, cwd = _read(params.get("command"), params.get("args"), ""), params.get("cwd")
+    return _about_script(
+        script, setting, cwd if isinstance(cwd, str) else "", _variables_in(params), session_id
+    )
 
 
 def act_of_server(server: Mapping[str, object], setting: ActContext) -> Act:
@@ -221,15 +220,16 @@ def act_of_file(
     """The act of an access to a file. The path is the real one; a search has a pattern in its place. `text`
     is what would be written.
     """
+    writes = kind == "write"
     return Act(
-        method="fs/write" if kind == "write" else "fs/read",
+        method="fs/write" if writes else "fs/read",
         agent=setting.agent,
         session_id=session_id,
-        kind="edit" if kind == "write" else kind,
+        kind="edit" if writes else kind,
         paths=() if kind == "search" else (path,),
         title=path,
-        writes=kind == "write",
-        changes=() if text is None else (FileChange(path=path, source="write", new=text),),
+        writes=writes,
+        changes=(FileChange(path=path, source="write", new=text),) if text is not None and writes else (),
         roots=setting.roots,
         home=setting.home,
     )
@@ -245,8 +245,9 @@ def act_of_command(
     line: str | None = None,
 ) -> Act:
     """The act of a command in a terminal; `line` if a shell takes it apart."""
-    script = read_arguments(words) if line is None else read_line(line)
-    return _about_script(script, setting, cwd, variables, session_id)
+    return _about_script(
+        (read_arguments(words) if line is None else read_line(line)), setting, cwd, variables, session_id
+    )
 
 
 def _about_script(
@@ -308,10 +309,13 @@ def _only_argument(raw: Mapping[Any, Any], kind: str) -> list[str]:
 
 
 def _said(inputs: Sequence[Mapping[Any, Any]], keys: Sequence[str]) -> list[str]:
-    """The different texts under these names; one that is the beginning of another was not finished yet."""
-    texts = dict.fromkeys(
-        raw[key] for raw in inputs for key in keys if isinstance(raw.get(key), str) and raw[key]
-    )
+    """The different texts under these names."""
+    found = (raw[key] for raw in inputs for key in keys if isinstance(raw.get(key), str) and raw[key])
+    return _finished(dict.fromkeys(found))
+
+
+def _finished(texts: Collection[str]) -> list[str]:
+    """The beginning of another text was that text, before it was whole."""
     return [text for text in texts if not any(other != text and other.startswith(text) for other in texts)]
 
 
@@ -338,21 +342,17 @@ def _scripts_in(inputs: Sequence[Mapping[Any, Any]], *, kind: str, title: str) -
                 continue
             script = _read(command, raw.get("args"), title)
             scripts.setdefault(script.text, script)
-    whole = [
-        script
-        for text, script in scripts.items()
-        if not any(other != text and other.startswith(text) for other in scripts)
-    ]
-    return whole or ([unknown_command(title)] if kind == "execute" else [])
+    return [scripts[text] for text in _finished(scripts)] or (
+        [unknown_command(title)] if kind == "execute" else []
+    )
 
 
 def _join(scripts: Sequence[CommandScript]) -> CommandScript | None:
     if len(scripts) < 2:
         return scripts[0] if scripts else None
-    commands = tuple(words for script in scripts for words in script.commands)
     return CommandScript(
         text="\n".join(script.text for script in scripts),
-        commands=commands,
+        commands=tuple(words for script in scripts for words in script.commands),
         objection="the line has more than one command",
         possible=tuple(words for script in scripts for words in (*script.commands, *script.possible)),
     )

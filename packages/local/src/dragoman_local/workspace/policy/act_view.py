@@ -144,8 +144,7 @@ def view_of(act: Act, call: v1.ToolCallUpdate | None = None, *, why: str = "", a
 def _deed(act: Act) -> str:
     if act.method == "mcp":
         return "use an MCP server"
-    words = [DEEDS[kind] for kind in sorted(act.kinds) if kind in DEEDS]
-    return " and ".join(words) or "use a tool"
+    return " and ".join(DEEDS[kind] for kind in sorted(act.kinds) if kind in DEEDS) or "use a tool"
 
 
 def _is_told(act: Act) -> bool:
@@ -185,8 +184,11 @@ def _attachments(call: v1.ToolCallUpdate | None) -> Iterator[ShownInput]:
 def _members(act: Act, call: v1.ToolCallUpdate | None) -> Mapping[object, object]:
     """The input of a tool by its names, as far as the rest of the view does not show it."""
     if act.method != "permission":
-        is_shown = act.script is not None or bool(act.paths)
-        return {} if is_shown else {"url" if act.method == "mcp" else "pattern": act.title}
+        return (
+            {}
+            if act.script is not None or act.paths
+            else {("url" if act.method == "mcp" else "pattern"): act.title}
+        )
     raw = None if call is None or call.raw_input is UNSET else call.raw_input
     if raw is None or isinstance(raw, str):  # a text is among those that nobody understood
         return {}
@@ -213,10 +215,13 @@ def _as_text(value: object) -> str:
 def lent_call(act: Act, *, call_id: str, place: str) -> dict[str, Any]:
     """The tool call in a question about a file or terminal, for clients that show only the call."""
     if act.script is not None:
-        title = f"Run `{act.script.text}` {place}"
-        variables = dict(variable.partition("=")[::2] for variable in act.variables)
-        raw: dict[str, Any] = {"command": act.script.text, **({"cwd": act.cwd} if act.cwd else {})}
-        raw |= {"env": variables} if variables else {}
+        title, variables = f"Run `{act.script.text}` {place}", (each.partition("=") for each in act.variables)
+        said = {
+            "command": act.script.text,
+            "cwd": act.cwd,
+            "env": {name: value for name, _, value in variables},
+        }
+        raw: dict[str, Any] = {name: value for name, value in said.items() if value or name == "command"}
     else:
         verb = {"edit": "Write", "search": "Search for"}.get(act.kind, "Read")
         title, raw = f"{verb} {act.title} {place}", {"path": act.title}

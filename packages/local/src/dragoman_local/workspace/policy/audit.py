@@ -25,7 +25,7 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from io import FileIO
@@ -167,8 +167,11 @@ class AuditLog:
         *,
         most_bytes: int = MOST_BYTES,
         rotated_files: int = KEPT,
+        on_line: Callable[[AuditEntry], object] = lambda _: None,
     ) -> None:
+        """`on_line` hears of each line, in the thread that has written it."""
         self.path = path
+        self._on_line = on_line
         self._most_bytes = most_bytes
         self._rotated_files = rotated_files
         self._lock = threading.Lock()
@@ -191,6 +194,7 @@ class AuditLog:
             size = os.fstat(descriptor).st_size
             head_file.seek(0)
             head_file.write(write_head(AuditHead(head.number + 1, digest_of(text), size)))
+        self._on_line(line)
 
     def has_written(self, line: AuditEntry) -> bool:
         """Write one line; whether that was possible."""

@@ -20,8 +20,7 @@ from itertools import islice
 
 from dragoman_local.workspace.policy.decision import Certainty
 from dragoman_local.workspace.policy.globs import has_unknown_part, is_known, literal, may_be
-from dragoman_local.workspace.policy.program_calls import ProgramCall, program_name, read_call
-from dragoman_local.workspace.policy.programs import name_of
+from dragoman_local.workspace.policy.program_calls import ProgramCall, name_of, program_name, read_call
 
 REST = "**"
 
@@ -65,19 +64,16 @@ def pattern_text(words: Sequence[str]) -> str:
 def spells(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a pattern writes a command out to its last word, so that nothing in it is left open."""
     fixed_words = pattern[:-1] if pattern[-1] == REST else pattern
-    if any(_MAGIC.search(_SINGLE.sub("", word)) for word in fixed_words):
-        return False
-    return tuple(_SINGLE.sub(r"\1", word) for word in fixed_words) == tuple(words)
+    is_open = any(_MAGIC.search(_SINGLE.sub("", word)) for word in fixed_words)
+    return not is_open and tuple(_SINGLE.sub(r"\1", word) for word in fixed_words) == tuple(words)
 
 
 def permits(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a command matches a pattern, word by word."""
     has_rest = pattern[-1] == REST
     fixed_words = pattern[:-1] if has_rest else pattern
-    if len(words) < len(fixed_words) or (len(words) > len(fixed_words) and not has_rest):
-        return False
     # A pattern that begins with a star says "some operand"; a flag in its place would be a surprise.
-    return all(
+    return (len(words) >= len(fixed_words) if has_rest else len(words) == len(fixed_words)) and all(
         fnmatchcase(word, pattern_word) and not (word.startswith("-") and pattern_word[:1] in ("*", "?", "["))
         for word, pattern_word in zip(words, fixed_words, strict=False)
     )
@@ -138,9 +134,8 @@ def _has_flag(flag: str, words: tuple[str, ...]) -> Certainty:
     if any(fnmatchcase(word, flag) for word in words[1:]):
         return Certainty.YES
     call = read_call(words)
-    options = call.entry.options if call.entry is not None else {}
-    is_long = (
-        flag.startswith("--") or flag in options or "onedash" in (call.entry.marks if call.entry else ())
+    is_long = flag.startswith("--") or (
+        call.entry is not None and (flag in call.entry.options or "onedash" in call.entry.marks)
     )
     names = [flag.partition("=")[0]] if is_long else [f"-{letter}" for letter in flag[1:]]
     return min((_is_given(name, call, words) for name in names), default=Certainty.NO)

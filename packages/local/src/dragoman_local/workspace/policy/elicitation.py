@@ -36,6 +36,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
@@ -98,24 +99,20 @@ class BadFormValue(ValueError):
 
 
 def fields_of(form: v1.ElicitationFormMode) -> Mapping[str, Field]:
-    properties = form.requested_schema.properties
-    return properties if isinstance(properties, dict) else {}
+    return fields if isinstance(fields := form.requested_schema.properties, dict) else {}
 
 
 def required_in(form: v1.ElicitationFormMode) -> frozenset[str]:
-    required_names = form.requested_schema.required
-    return frozenset(required_names) if isinstance(required_names, list) else frozenset()
+    return frozenset(names) if isinstance(names := form.requested_schema.required, list) else frozenset()
 
 
 def title_of(name: str, field: Field) -> str:
-    title = getattr(field, "title", None)
-    return title if isinstance(title, str) and title else name
+    return title if isinstance(title := getattr(field, "title", None), str) and title else name
 
 
 def description_of(field: Field) -> str:
     """The description of a field; often nothing."""
-    description = getattr(field, "description", None)
-    return description if isinstance(description, str) else ""
+    return text if isinstance(text := getattr(field, "description", None), str) else ""
 
 
 def looks_secret(name: str, field: Field) -> bool:
@@ -143,66 +140,63 @@ def default_of(field: Field) -> Value | None:
     return default if isinstance(default, str | int | float | bool | list) else None
 
 
-def check_value(field: Field, value: object, *, matches: Matches) -> Value:
+def check_value(field: Field, value: Any, *, matches: Matches) -> Value:
     """The value, if the field takes it."""
-    if isinstance(field, v1.StringPropertySchema):
-        return _text(field, value, matches)
-    if isinstance(field, v1.MultiSelectPropertySchema):
-        return _several(field, value)
-    if isinstance(field, v1.BooleanPropertySchema):
-        if not isinstance(value, bool):
-            raise BadFormValue("it must be true or false")
-        return value
-    if isinstance(field, v1.IntegerPropertySchema):
-        if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
-            raise BadFormValue("it must be a whole number of at most 64 bits")
-    elif not isinstance(field, v1.NumberPropertySchema):
-        raise BadFormValue("the field is of a type that is not known here")
-    elif isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
-        raise BadFormValue("it must be a number")
-    _check_range(value, field.minimum, field.maximum, "it must be {} {}")
-    return value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    match field:
+        case v1.StringPropertySchema():
+            _check_text(field, value, matches)
+        case v1.MultiSelectPropertySchema():
+            _check_several(field, value)
+        case v1.BooleanPropertySchema():
+            _demand(isinstance(value, bool), "it must be true or false")
+        case v1.IntegerPropertySchema() | v1.NumberPropertySchema():
+            is_whole = isinstance(field, v1.IntegerPropertySchema)
+            is_small = is_number and -(2**63) <= value < 2**63 and isinstance(value, int)
+            _demand(is_small or not is_whole, "it must be a whole number of at most 64 bits")
+            _demand(is_number and -_LARGEST <= value <= _LARGEST, "it must be a number")
+            _check_range(value, field.minimum, field.maximum, "it must be {} {}")
+        case _:
+            raise BadFormValue("the field is of a type that is not known here")
+    checked: Value = value
+    return checked
+
+
+def _demand(is_good: bool, why: str) -> None:
+    if not is_good:
+        raise BadFormValue(why)
 
 
 def _check_range(size: float, least: object, most: object, text: str) -> None:
-    if isinstance(least, int | float) and size < least:
-        raise BadFormValue(text.format("at least", least))
-    if isinstance(most, int | float) and size > most:
-        raise BadFormValue(text.format("at most", most))
+    _demand(not isinstance(least, int | float) or size >= least, text.format("at least", least))
+    _demand(not isinstance(most, int | float) or size <= most, text.format("at most", most))
 
 
-def _text(field: v1.StringPropertySchema, value: object, matches: Matches) -> str:
-    if not isinstance(value, str):
-        raise BadFormValue("it must be text")
+def _check_text(field: v1.StringPropertySchema, value: Any, matches: Matches) -> None:
+    _demand(isinstance(value, str), "it must be text")
     choices = [choice for choice, _ in choices_of(field)]
-    if choices and value not in choices:
-        raise BadFormValue(f"it must be one of {', '.join(choices)}")
+    _demand(not choices or value in choices, f"it must be one of {', '.join(choices)}")
     _check_range(len(value), field.min_length, field.max_length, "it must have {} {} characters")
     if isinstance(field.format, str) and field.format in _FORMATS:
         is_good, why = _FORMATS[field.format]
         try:
-            good = is_good(value)
+            _demand(bool(is_good(value)), "")
         except ValueError:
-            good = False
-        if not good:
-            raise BadFormValue(f"it must be {why}")
-    if isinstance(field.pattern, str) and matches(field.pattern, value) is False:
-        raise BadFormValue(f"it does not match the pattern {field.pattern}")
-    return value
+            raise BadFormValue(f"it must be {why}") from None
+    if isinstance(field.pattern, str):
+        is_found = matches(field.pattern, value) is not False
+        _demand(is_found, f"it does not match the pattern {field.pattern}")
 
 
-def _several(field: v1.MultiSelectPropertySchema, value: object) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise BadFormValue("it must be a list of texts")
+def _check_several(field: v1.MultiSelectPropertySchema, value: Any) -> None:
+    is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    _demand(is_list, "it must be a list of texts")
     choices = [choice for choice, _ in choices_of(field)]
     unknown = [item for item in value if item not in choices]
-    if unknown:
-        raise BadFormValue(f"{unknown[0]!r} is not one of {', '.join(choices)}")
-    if len(set(value)) != len(value):
-        raise BadFormValue("something is chosen twice")
+    _demand(not unknown, f"{', '.join(map(repr, unknown[:1]))} is not one of {', '.join(choices)}")
+    _demand(len(set(value)) == len(value), "something is chosen twice")
     _check_range(len(value), field.min_items, None, "{} {} must be chosen")
     _check_range(len(value), None, field.max_items, "{} {} may be chosen")
-    return value
 
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -288,11 +282,9 @@ class FormAnswers(Struct, frozen=True, kw_only=True):
     @classmethod
     def load(cls, path: str) -> FormAnswers:
         try:
-            with open(path, "rb") as file:
-                text = file.read()
+            return cls.parse(Path(path).read_bytes(), path)
         except OSError as error:
             raise AnswersError(f"cannot read {path}: {error.strerror}") from None
-        return cls.parse(text, path)
 
     @classmethod
     def parse(cls, text: bytes, source: str) -> FormAnswers:
@@ -307,8 +299,7 @@ class FormAnswers(Struct, frozen=True, kw_only=True):
         if not isinstance(data.get("fields"), dict):
             return cls(fields=data)
         urls = data.get("urls", {})
-        unknown = data.keys() - {"fields", "urls"}
-        if unknown:
+        if unknown := data.keys() - {"fields", "urls"}:
             raise AnswersError(f"{source}: unknown key {min(unknown)!r} beside fields and urls")
         if not isinstance(urls, dict) or any(action not in ("accept", "decline") for action in urls.values()):
             raise AnswersError(f"{source}: urls must say accept or decline for each host")
@@ -317,8 +308,7 @@ class FormAnswers(Struct, frozen=True, kw_only=True):
     def fill(self, form: v1.ElicitationFormMode, *, matches: Matches = matches) -> dict[str, Value]:
         """The form, filled in; `FormUnanswered` if that is not possible."""
         fields = fields_of(form)
-        lacking = sorted(required_in(form) - self.fields.keys())
-        if lacking:
+        if lacking := sorted(required_in(form) - self.fields.keys()):
             raise FormUnanswered(f"there is no answer for the field {lacking[0]!r}")
         answers = {name: value for name, value in self.fields.items() if name in fields}
         if not answers:
@@ -397,8 +387,9 @@ class ElicitationService:
         if isinstance(request, v1.ElicitationFormMode):
             if self._answers is not None:
                 try:
-                    content = await asyncio.to_thread(self._answers.fill, request)
-                    return v1.ElicitationAcceptAction(content=content), ""
+                    return v1.ElicitationAcceptAction(
+                        content=await asyncio.to_thread(self._answers.fill, request)
+                    ), ""
                 except FormUnanswered as error:
                     why = str(error)
             if self._asker is not None:

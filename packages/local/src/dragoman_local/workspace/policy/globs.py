@@ -59,23 +59,20 @@ def may_be(word: str, pattern: str) -> bool:
         return False
     if len(word) > MOST_CHARACTERS or len(pattern) > MOST_CHARACTERS:
         return True
-    return overlap(_pattern_parts(pattern.casefold()), word.casefold(), fits=_fits, runs=_RUNS)
-
-
-_RUNS: Final = frozenset((ANY, RUN))
-
-
-def _fits(first: str, second: str) -> bool:
-    return ONE in (first, second) or first == second
+    return overlap(
+        _pattern_parts(pattern.casefold()),
+        word.casefold(),
+        fits=lambda first, second: ONE in (first, second) or first == second,
+        runs=(ANY, RUN),
+    )
 
 
 @lru_cache(maxsize=1024)
 def _pattern_parts(pattern: str) -> tuple[str, ...]:
     """A pattern with our marks in the place of its own; a set of characters may be any of them."""
-    pieces = re.findall(r"\[(.[^]]*)\]|(.)", pattern, re.DOTALL)
     return tuple(
         {"*": RUN, "?": ONE}.get(one, one) if one else inside if len(inside) == 1 else ONE
-        for inside, one in pieces
+        for inside, one in re.findall(r"\[(.[^]]*)\]|(.)", pattern, re.DOTALL)
     )
 
 
@@ -225,26 +222,21 @@ def names_below(path: str, roots: Sequence[str]) -> Parts:
 
 
 def _below(path: str, roots: Sequence[str]) -> Iterable[Parts]:
-    names = _parts(path)
-    for root in roots:
-        above = _parts(root)
-        if names[: len(above)] == above:
-            yield names[len(above) :]
+    return (_parts(path)[len(_parts(root)) :] for root in roots if is_beneath(path, root))
 
 
 @lru_cache(maxsize=4096)
 def _parts(path: str) -> Parts:
     # Two spellings of one letter are one name to some file systems.
-    normal_path = unicodedata.normalize("NFC", path)
-    return tuple(name for name in normal_path.split("/") if name not in ("", "."))
+    return tuple(name for name in (unicodedata.normalize("NFC", path).split("/")) if name not in ("", "."))
 
 
 def _match(glob_parts: Parts, names: Parts) -> bool:
     """Whether names match a glob's parts; `**` stands for any number of them, none included."""
     head, last = _plain_ends(glob_parts)
-    if names[: len(head)] != head or (last and names[-1:] != last):
-        return False  # most globs begin or end in plain names, and most paths in others
-    return overlap(
+    # Most globs begin or end in plain names, and most paths in others.
+    may_match = names[: len(head)] == head and (not last or names[-1:] == last)
+    return may_match and overlap(
         glob_parts, names, fits=lambda glob, name: fnmatchcase(name, glob), runs=("**",), is_literal=True
     )
 

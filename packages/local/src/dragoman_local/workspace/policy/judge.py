@@ -19,9 +19,9 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
@@ -33,7 +33,7 @@ from dragoman_local.workspace.lent_files import Access
 from dragoman_local.workspace.policy.act import READS, Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_command, act_of_file
 from dragoman_local.workspace.policy.act_view import ActView
-from dragoman_local.workspace.policy.audit import AuditLog, By, audit_entry
+from dragoman_local.workspace.policy.audit import AuditEntry, AuditLog, By, audit_entry
 from dragoman_local.workspace.policy.decision import PolicyDecision, choose_option, usable_options
 from dragoman_local.workspace.policy.globs import is_known
 from dragoman_local.workspace.policy.policy import Policy
@@ -45,7 +45,7 @@ from dragoman_local.workspace.policy.policy_files import (
     rule_text,
 )
 from dragoman_local.workspace.policy.policy_parser import PolicyError, read_policy
-from dragoman_local.workspace.policy.programs import AGENT_MARKS
+from dragoman_local.workspace.policy.program_calls import AGENT_MARKS
 from dragoman_local.workspace.policy.tool_inputs import FileChange, result_of, texts_of
 
 MOST_GRANTS: Final = 256
@@ -92,16 +92,9 @@ class Grants:
                     self._grants.remove(grant)
         return True
 
-    def sessions(self) -> frozenset[str]:
-        with self._lock:
-            return frozenset(grant.about[0] for grant in self._grants)
-
-    def forget(self, session_id: str) -> None:
-        """The turn of a session has ended."""
-        self._keep(lambda grant: grant.about[0] != session_id)
-
-    def clear(self) -> None:
-        self._keep(lambda _: False)
+    def forget(self, is_over: Callable[[str], bool] = lambda _: True) -> None:
+        """Turns have ended: those of all sessions, or of some."""
+        self._keep(lambda grant: not is_over(grant.about[0]))
 
     def _keep(self, is_kept: Callable[[Grant], bool]) -> None:
         with self._lock:
@@ -122,9 +115,7 @@ def _grants_in(act: Act) -> list[Grant]:
     """
     if act.script is not None:
         return [Grant(about=(act.session_id, _command(act)), verb="run")]
-    verb = "edit" if act.kinds <= {"edit"} else "read" if act.kinds <= READS else None
-    if verb is None or (verb == "edit" and act.doubts):
-        return []
+    verb = "edit" if act.kinds <= {"edit"} else "read"
     return [
         Grant(
             about=(act.session_id, path),
@@ -132,6 +123,7 @@ def _grants_in(act: Act) -> list[Grant]:
             changes=tuple(change for change in act.changes if change.path == path),
         )
         for path in act.real_paths
+        if (not act.doubts if verb == "edit" else act.kinds <= READS)
     ]
 
 
@@ -169,8 +161,6 @@ class PermissionPrompt(Struct, frozen=True, kw_only=True):
     """Why it is asked."""
     view: ActView
     """All of it, for whoever draws it."""
-    text: str = ""
-    """The same as text, where it is to be printed: to draw a large change takes a while."""
     options: tuple[v1.PermissionOption, ...]
     """What may be answered. Their names are the agent's words, but for `own`."""
     own: v1.PermissionOption | None = None
@@ -179,17 +169,14 @@ class PermissionPrompt(Struct, frozen=True, kw_only=True):
     """`_meta` of the request, if it was one."""
 
     @property
+    def text(self) -> str:
+        """The view as text. To draw a large change takes a while."""
+        return self.view.text
+
+    @property
     def texts(self) -> tuple[v1.Diff, ...]:
         """The new content of files, for the judge."""
         return texts_of(self.act.changes, self.view.remarks)
-
-
-class Offer(NamedTuple):
-    """An answer that a person may choose."""
-
-    options: tuple[v1.PermissionOption, ...]
-    own: v1.PermissionOption | None
-    always: str
 
 
 class Settlement(NamedTuple):
@@ -213,12 +200,8 @@ class PermissionChoice(Struct, frozen=True, kw_only=True):
     """What holds, if it is written down already."""
 
 
-class Asker(Protocol):
-    """The interface for asking people. Cancelling a question withdraws it."""
-
-    async def ask(self, act: PermissionPrompt) -> PermissionChoice | str | None:
-        """The chosen option, or None if nothing was chosen."""
-        ...
+Asker: TypeAlias = Callable[[PermissionPrompt], Awaitable[PermissionChoice | str | None]]
+"""Asks people: the chosen option, or None if nothing was chosen. Cancelling it withdraws the question."""
 
 
 class PermissionJudge:
@@ -230,8 +213,11 @@ class PermissionJudge:
         audit: AuditLog | None = None,
         remembered_rules: RememberedRules | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        on_line: Callable[[Act, AuditEntry], object] = lambda act, line: None,
     ) -> None:
+        """`on_line` hears of each line that is written, in the thread that wrote it."""
         self._audit = audit
+        self._on_line = on_line
         self._remembered_rules = remembered_rules
         self._now = now
         self.grants = Grants()
@@ -246,8 +232,9 @@ class PermissionJudge:
         """
         decision = policy.decide(act)
         if decision.outcome == "ask" and act.method != "permission" and self.grants.use(act):
-            why = "a request for permission was granted for it"
-            return PolicyDecision(outcome="allow", rule=decision.rule, why=why)
+            return PolicyDecision(
+                outcome="allow", rule=decision.rule, why="a request for permission was granted for it"
+            )
         return decision
 
     def settle(
@@ -284,14 +271,19 @@ class PermissionJudge:
     ) -> bool:
         """Append one line to the audit log, if there is one; whether that was possible."""
         line = audit_entry(act, decision, by=by, person=person, option=option, time=self._now())
-        return self._audit is None or self._audit.has_written(line)
+        is_written = self._audit is None or self._audit.has_written(line)
+        if is_written:
+            self._on_line(act, line)
+        return is_written
 
     def note(
         self, act: Act, decision: PolicyDecision, *, outcome: Literal["ask", "deny"], by: By = "policy"
-    ) -> None:
+    ) -> PolicyDecision:
         """Write a question or its end down. They permit nothing, and so hold also if that is not possible."""
         why = decision.why if outcome == "ask" else why_of(None, by)
-        self.write(act, PolicyDecision(outcome=outcome, rule=decision.rule, why=why), by=by, option=None)
+        noted = PolicyDecision(outcome=outcome, rule=decision.rule, why=why)
+        self.write(act, noted, by=by, option=None)
+        return noted
 
     # Answers that are given for good.
 
@@ -325,8 +317,12 @@ class PermissionJudge:
             log.warning("an answer could not be kept: %s", error)
             return ""
 
-    def offer(self, act: Act, options: Sequence[v1.PermissionOption], policy: Policy) -> Offer:
-        """The possible answers of a person, and a sentence about the extent of a yes for good."""
+    def offer(
+        self, act: Act, options: Sequence[v1.PermissionOption], policy: Policy
+    ) -> tuple[tuple[v1.PermissionOption, ...], v1.PermissionOption | None, str]:
+        """What a person may answer, the answer of our own among it, and what a yes for good would cover, as a
+        sentence.
+        """
         usable = tuple(usable_options(options))
         kinds = [option.kind for option in usable]
         would_hold = self._would_hold(act, "allow", policy)
@@ -336,7 +332,7 @@ class PermissionJudge:
             free = next(name for name in names if all(name != option.option_id for option in options))
             own = v1.PermissionOption(option_id=free, name="Yes, and remember it here", kind="allow_always")
         always = (cover_text(act) if would_hold else NOT_KEPT) if own or "allow_always" in kinds else ""
-        return Offer(usable if own is None else (*usable, own), own, always)
+        return usable if own is None else (*usable, own), own, always
 
     def _would_hold(self, act: Act, outcome: Literal["allow", "deny"], policy: Policy) -> bool:
         """Whether an answer can be kept, and would then answer this act: where the policy wants a person, it
@@ -345,8 +341,10 @@ class PermissionJudge:
         text = None if self._remembered_rules is None else rule_text(act, outcome, now=self._now())
         if text is None:
             return False
-        rules = read_policy(text, "the answer").rules
-        return replace(policy, remembered_rules=rules).decide(act).outcome == outcome
+        return (
+            replace(policy, remembered_rules=read_policy(text, "the answer").rules).decide(act).outcome
+            == outcome
+        )
 
     def with_remedy(self, act: Act, decision: PolicyDecision, policy: Policy) -> PolicyDecision:
         """A denial with the command line with which a person allows it for good, if that would."""
@@ -377,8 +375,7 @@ def act_of_access(access: Access, setting: ActContext) -> Act:
             session_id=access.session_id,
         )
     kind = access.kind if access.kind in ("write", "search") else "read"
-    text = access.text if kind == "write" else None
-    return act_of_file(kind, access.path, setting, session_id=access.session_id, text=text)
+    return act_of_file(kind, access.path, setting, session_id=access.session_id, text=access.text)
 
 
 def with_real_paths(paths: Sequence[str]) -> tuple[str, ...]:
@@ -392,16 +389,14 @@ def resolve(act: Act, *, reads: bool = True) -> Act:
     (`reads`). Blocks.
     """
     real = {path: os.path.realpath(path) for path in act.paths if "\0" not in path}
-    is_write = act.method == "fs/write" and reads
     changes = [
         replace(
             change,
             path=real.get(change.path, change.path),
-            old=_text_of(change.path) if is_write else change.old,
+            old=_text_of(change.path) if act.method == "fs/write" and reads else change.old,
         )
         for change in act.changes
     ]
-    links = list(_links_in(act)) if reads else []
     leaves = [folder for folder in _real_folders(act) if not act.is_in_roots(folder)] if act.roots else []
     doubts = [f"a link leads to a folder outside the session: {folder}" for folder in leaves[:1]]
     return replace(
@@ -410,7 +405,7 @@ def resolve(act: Act, *, reads: bool = True) -> Act:
         real_paths=tuple(dict.fromkeys(real.values())),
         real_start="" if act.script is None else os.path.realpath(act.start),
         changes=tuple(changes),
-        possible_places=(*act.possible_places, *links),
+        possible_places=(*act.possible_places, *(_links_in(act) if reads else ())),
         doubts=(*act.doubts, *doubts),
     )
 

@@ -159,13 +159,7 @@ class LineReader:
         if operator in _OBJECTIONS:
             self._object(_OBJECTIONS[operator])
         # A pattern of bash, if it is told to read them.
-        self.is_open |= operator == "(" and self._line[self._at - 2 : self._at - 1] in (
-            "@",
-            "!",
-            "+",
-            "?",
-            "*",
-        )
+        self.is_open |= operator == "(" and self._line[self._at - 2 : self._at - 1] in tuple("@!+?*")
         if operator == "\n" and self._ends:
             self._take_bodies()
         if self._words or operator != "\n":

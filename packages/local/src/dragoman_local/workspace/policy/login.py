@@ -74,8 +74,7 @@ def plan_login(
     """Choose a method. `environ` is our environment; `agent_variables` are the names that the agent gets, all
     if it is None.
     """
-    methods = map(_read, auth_methods)
-    candidates = [method for method in methods if method is not None]
+    candidates = [method for method in map(_read, auth_methods) if method is not None]
     if not candidates:
         return LoginPlan(step=None, missing=("the agent needs a login and offers no method for it",))
     has = environ.keys() if agent_variables is None else [name for name in environ if name in agent_variables]
@@ -108,12 +107,9 @@ def _read(method: v1.AuthMethod | Mapping[str, Any]) -> _Method | None:
         if not _are_texts(args, list) or not _are_texts(env, dict) or not _are_texts([*env.values()], list):
             return None
         return replace(read, args=tuple(args), env=env)
-    entries = fields.get("vars")
-    named = (
-        [each.get("name") for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
-    )
-    if kind == "agent":
-        named = _VARIABLE.findall(f"{name} {read.about}")
+    entries = entries if isinstance(entries := fields.get("vars"), list) else []
+    names = [each.get("name") for each in entries if isinstance(each, dict)]
+    named = _VARIABLE.findall(f"{name} {read.about}") if kind == "agent" else names
     return replace(
         read, variables=tuple(dict.fromkeys(each for each in named if isinstance(each, str) and each))
     )
@@ -132,20 +128,21 @@ def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, t
         return 3, run if tty else None, f"{title} is a login in a terminal{about}{need}"
     lacking = _missing_variables(method.variables, environ, has)
     if method.kind != "agent":
-        need = lacking or "it is of a kind that this client does not know"
-        return 9, None, f"{title}: {need}"
+        return 9, None, f"{title}: {lacking or 'it is of a kind that this client does not know'}"
     # What is likely to work without a person comes first; what surely lacks something comes last.
     needs_person = _NEEDS_A_PERSON.search(f"{method.id} {method.name} {method.about}")
     rank = 4 if lacking else 0 if method.variables else 2 if needs_person else 1
-    step = AuthenticateStep(method_id=method.id, name=method.name)
-    return rank, step, f"{title}: {lacking}" if lacking else f"{title}{about}"
+    return (
+        rank,
+        (AuthenticateStep(method_id=method.id, name=method.name)),
+        f"{title}: {lacking}" if lacking else f"{title}{about}",
+    )
 
 
 def _missing_variables(variables: Sequence[str], environ: Mapping[str, str], has: Collection[str]) -> str:
     """Which variable is missing and where; nothing if one of them reaches the agent."""
     if not variables or any(name in has and environ.get(name) for name in variables):
         return ""
-    set_names = [name for name in variables if environ.get(name)]
-    if set_names:
+    if set_names := [name for name in variables if environ.get(name)]:
         return f"{set_names[0]} is set here, but the agent does not get it; allow it (--env {set_names[0]})"
     return f"the environment variable {' or '.join(variables)} is not set"

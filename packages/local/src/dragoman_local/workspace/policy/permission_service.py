@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -59,7 +59,6 @@ from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_files import RememberedRules, load_policy
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.policy_paths import policy_paths
-from dragoman_local.workspace.policy.tool_calls import ToolCalls
 from dragoman_local.workspace.refusals import policy_refusal
 from dragoman_local.workspace.settings import LocalRules, Place
 
@@ -82,6 +81,8 @@ class JudgedQuestion(Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     """What was asked by it."""
     prompt: PermissionPrompt | None = None
+    call: v1.ToolCallUpdate | None = None
+    """All that the agent has said of the call, if it asks about one."""
 
 
 class PermissionService:
@@ -138,7 +139,7 @@ class PermissionService:
     ) -> v1.RequestPermissionResponse:
         """Answer `session/request_permission`."""
         async with self._judge.turnstile(request.session_id):
-            question = await self._in_thread(self._judge_request, request)
+            question = await self._in_thread(self.judge_request, request)
         return select_option((await self._answer(question)).option)
 
     async def guard(self, access: Access) -> None:
@@ -148,12 +149,12 @@ class PermissionService:
     async def permit(self, read_act: Callable[[ActContext], Act], session_id: str) -> None:
         """Permit the use of a file or terminal, or raise."""
         async with self._judge.turnstile(session_id):
-            question = await self._in_thread(self.judge_lent, read_act, session_id)
+            question = await self._in_thread(lambda: self.judge_lent(read_act(self.setting(session_id))))
         await self.require(question)
 
-    def judge_lent(self, read_act: Callable[[ActContext], Act], session_id: str) -> JudgedQuestion:
+    def judge_lent(self, act: Act) -> JudgedQuestion:
         """The policy's decision about the use of a file or terminal. Called in a thread."""
-        return self._judge_act(read_act(self._setting(session_id)), self._lent_options, None)
+        return self._judge_act(self._resolve(act), self._lent_options)
 
     async def require(self, question: JudgedQuestion) -> None:
         """Permit what was judged, or raise."""
@@ -165,15 +166,15 @@ class PermissionService:
         """A person elsewhere has answered a request: what follows from a yes is not asked again. Blocks."""
         kinds = {each.option_id: each.kind for each in usable_options(request.options)}
         if option is not None and kinds.get(option) in ("allow_once", "allow_always"):
-            act = self._resolve(self._act_of(request, None))
+            act, _ = self.read_request(request)
             decision = PolicyDecision(outcome="allow", rule="", why=why_of(kinds[option], "person"))
             self._judge.settle(act, decision, request.options, option, by="person")
 
     def end_turn(self) -> None:
         """A turn has ended, and with it what was permitted for one act and not used."""
-        self._judge.grants.clear()
+        self._judge.grants.forget()
 
-    def _setting(self, session_id: str) -> ActContext:
+    def setting(self, session_id: str) -> ActContext:
         return self._sessions.get(session_id, self._default)
 
     # Deciding, in a thread.
@@ -181,34 +182,37 @@ class PermissionService:
     def _in_thread(self, work: Callable[..., Result], *args: Any, **options: Any) -> asyncio.Future[Result]:
         return asyncio.get_running_loop().run_in_executor(self._threads, partial(work, *args, **options))
 
-    def _judge_request(self, request: v1.RequestPermissionRequest) -> JudgedQuestion:
-        find, call = self._tool_calls, request.tool_call
-        known_call = None if find is None else find(request.session_id, call)
-        act = self._act_of(request, known_call)
-        return self._judge_act(act, request.options, fold_calls(call, known_call), meta=request.meta)
+    def judge_request(self, request: v1.RequestPermissionRequest) -> JudgedQuestion:
+        """What the policy says of a request for permission."""
+        act, call = self.read_request(request)
+        return self._judge_act(act, request.options, call, meta=request.meta)
 
-    def _act_of(self, request: v1.RequestPermissionRequest, known_call: v1.ToolCallUpdate | None) -> Act:
-        session_id, setting = request.session_id, self._setting(request.session_id)
-        return act_of_call(request.tool_call, setting, session_id=session_id, known_call=known_call)
+    def read_request(self, request: v1.RequestPermissionRequest) -> tuple[Act, v1.ToolCallUpdate]:
+        """The act that a request is about, as the disk has it now, and all that was said of its call."""
+        session_id, call = request.session_id, request.tool_call
+        known_call = None if self._tool_calls is None else self._tool_calls(session_id, call)
+        setting = self.setting(session_id)
+        act = act_of_call(call, setting, session_id=session_id, known_call=known_call)
+        return self._resolve(act), fold_calls(call, known_call)
 
     def _resolve(self, act: Act) -> Act:
-        requester = self._requester_of(act.session_id)
-        return replace(resolve(act, reads=not self._is_elsewhere), requester=requester)
+        act = resolve(act, reads=not self._is_elsewhere)
+        return replace(act, requester=self._requester_of(act.session_id))
 
     def _judge_act(
         self,
         act: Act,
         options: Sequence[v1.PermissionOption],
-        call: v1.ToolCallUpdate | None,
+        call: v1.ToolCallUpdate | None = None,
         *,
         meta: object = None,
     ) -> JudgedQuestion:
-        act = self._resolve(act)
         try:
             policy = self._policy()
         except PolicyError as error:  # what a person has ruled is not known, so nobody may say yes
-            decision = PolicyDecision(outcome="deny", rule="", why=str(error))
-            return JudgedQuestion(act=act, decision=decision, options=options)
+            return JudgedQuestion(
+                act=act, decision=PolicyDecision(outcome="deny", rule="", why=str(error)), options=options
+            )
         decision = self._judge.decide(act, policy)
         if decision.outcome == "deny" or (decision.outcome == "ask" and self._asker is None):
             decision = self._judge.with_remedy(act, decision, policy)
@@ -216,70 +220,53 @@ class PermissionService:
         if is_free and self._leaves_rest:
             why = "no rule covers this, so the client decides"
             decision = PolicyDecision(outcome="allow", rule=decision.rule, why=why)
-        if decision.outcome != "ask" or self._asker is None:
+        # Where no option says yes for once, people decide which one is meant.
+        is_told = decision.outcome == "allow" and choose_option("allow", options) is not None
+        if self._asker is None or decision.outcome == "deny" or is_told:
             return JudgedQuestion(act=act, decision=decision, options=options)
         usable, own, always = self._judge.offer(act, options, policy)
         view = view_of(act, call, why=decision.why, always=always)
-        prompt = PermissionPrompt(
-            act=act,
-            decision=decision,
-            view=view,
-            text=view.text,
-            options=usable,
-            own=own,
-            meta=meta,
+        prompt = PermissionPrompt(act=act, decision=decision, view=view, options=usable, own=own, meta=meta)
+        return JudgedQuestion(
+            act=act, decision=decision, options=options, policy=policy, prompt=prompt, call=call
         )
-        return JudgedQuestion(act=act, decision=decision, options=options, policy=policy, prompt=prompt)
 
     # Answering.
 
     async def _answer(self, question: JudgedQuestion) -> Settlement:
-        act, decision = question.act, question.decision
-        if question.prompt is not None and self._asker is not None:
-            return await self._ask(self._asker, question, question.prompt)
+        if question.prompt is None or self._asker is None:
+            settlement = await self._in_thread(self.settle, question)
+        else:
+            settlement = await self._ask(self._asker, question, question.prompt)
+        if settlement.decision.outcome != "allow":
+            self.denials.append((question.act, settlement.decision))
+        return settlement
+
+    def settle(self, question: JudgedQuestion) -> Settlement:
+        """What holds where no person is asked, written down. Blocks."""
+        decision = question.decision
         if decision.outcome == "ask":
             why = f"{decision.why}, and nobody can answer here"
             decision = PolicyDecision(outcome="deny", rule=decision.rule, why=why, remedy=decision.remedy)
         option = choose_option("allow" if decision.outcome == "allow" else "deny", question.options)
-        settle = self._judge.settle
-        settlement = await self._in_thread(settle, act, decision, question.options, option, by="policy")
-        return self._tell(act, settlement)
+        return self._judge.settle(question.act, decision, question.options, option, by="policy")
 
     async def _ask(self, asker: Asker, question: JudgedQuestion, prompt: PermissionPrompt) -> Settlement:
-        act, decision = question.act, question.decision
+        note_end = partial(self._judge.note, question.act, question.decision, outcome="deny", by="cancel")
         try:
-            answer = await asker.ask(prompt) if prompt.options else None
+            answer = await asker(prompt) if prompt.options else None
         except asyncio.CancelledError:
-            self._judge.note(act, decision, outcome="deny", by="cancel")
+            note_end()
             raise
         choice = answer if isinstance(answer, PermissionChoice) else PermissionChoice(option_id=answer)
         if choice.by == "cancel":
-            self._judge.note(act, decision, outcome="deny", by="cancel")
-            return Settlement(decision, None)
-        settlement = choice.settlement
-        if settlement is None:
-            settle = self._judge.settle_choice
-            settlement = await self._in_thread(settle, prompt, choice, question.policy)
-        return self._tell(act, settlement)
-
-    def _tell(self, act: Act, settlement: Settlement) -> Settlement:
-        """The answer for the agent."""
-        if settlement.decision.outcome != "allow":
-            self.denials.append((act, settlement.decision))
-        return settlement
+            return Settlement(note_end(), None)
+        if choice.settlement is not None:
+            return choice.settlement
+        return await self._in_thread(self._judge.settle_choice, prompt, choice, question.policy)
 
 
 # One agent's desk.
-
-
-class AgentMemory(Protocol):
-    """The known facts about the agent so far; `LocalClient` implements it."""
-
-    @property
-    def place(self) -> Place: ...
-    @property
-    def calls(self) -> ToolCalls: ...
-    def requester_of(self, session_id: str) -> str: ...
 
 
 class LocalUser(Struct, frozen=True, kw_only=True):
@@ -309,27 +296,28 @@ class LocalDesk:
         answers: FormAnswers | None = None,
         on_answer: OnAnswer | None = None,
         on_open: Callable[[dict[str, Any]], None] | None = None,
-        client: AgentMemory | None = None,
+        place: Place = "there",
+        find_tool_call: KnownToolCall | None = None,
+        requester_of: Callable[[str], str] | None = None,
     ) -> None:
-        """`agent` is how rules know it, `door` the command whose options are written down. `client` knows
-        what the agent has said of its tool calls and subagents; without one, its files are lent there. Then
-        no answer is kept for good: it would hold for an agent of the same name here.
+        """`agent` is how rules know it, `door` the command whose options are written down. A `LocalClient`
+        knows its place, calls and requesters. Where files are lent there, no answer is kept for good: it
+        would hold for an agent of the same name here.
         """
         self.roots = roots
         if door:
             write_approve_mode(door, rules.approve, agent=agent)
-        is_elsewhere = client is None or client.place == "there"
-        requester_of = None if client is None else client.requester_of
+        remembered_rules = RememberedRules(policy_paths().remembered_file)
         self.permissions = PermissionService(
             partial(load_policy, roots=roots, file=rules.policy, approve=rules.approve),
             asker=user.permissions,
             audit=audit or AuditLog(policy_paths().audit),
-            remembered_rules=None if is_elsewhere else RememberedRules(policy_paths().remembered_file),
+            remembered_rules=None if place == "there" else remembered_rules,
             agent=agent,
             roots=roots,
-            find_tool_call=None if client is None else client.calls.find_call,
+            find_tool_call=find_tool_call,
             requester_of=requester_of,
-            is_elsewhere=is_elsewhere,
+            is_elsewhere=place == "there",
         )
         self.questions = ElicitationService(
             answers=answers,
@@ -345,10 +333,9 @@ class ReportedAuditLog(AuditLog):
     """Also reports every line, and failures to write, to the event loop that made it."""
 
     def __init__(self, *, on_entry: Callable[[AuditEntry], None], on_failure: Callable[[str], None]) -> None:
-        super().__init__(policy_paths().audit)
-        self._loop = asyncio.get_running_loop()
-        self._on_entry = on_entry
-        self._on_failure = on_failure
+        tell = asyncio.get_running_loop().call_soon_threadsafe
+        super().__init__(policy_paths().audit, on_line=lambda line: tell(on_entry, line))
+        self._tell_failure: Callable[[str], object] = lambda why: tell(on_failure, why)
         self._has_failed = False
 
     def append(self, line: AuditEntry) -> None:
@@ -359,7 +346,6 @@ class ReportedAuditLog(AuditLog):
                 self._has_failed = True
                 why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
                 remedy = "set XDG_STATE_HOME to a folder where it can be"
-                self._loop.call_soon_threadsafe(self._on_failure, f"{why}, so nothing is permitted; {remedy}")
+                self._tell_failure(f"{why}, so nothing is permitted; {remedy}")
             raise  # what is not written down is not permitted
         self._has_failed = False
-        self._loop.call_soon_threadsafe(self._on_entry, line)

@@ -119,13 +119,13 @@ class Policy(Struct, frozen=True, kw_only=True):
     def _decide_part(self, part: ActPart) -> PolicyDecision:
         rules = [rule for layer in self._trusted_layers() for rule in layer.rules]
         doubt, rule_decision = _first_match(rules, part, "this is the first matching rule")
-        decision = strictest(*doubt, rule_decision or self._default(part))
-        for layer in self.layers:
-            if layer.only_stricter:
-                decision = strictest(decision, *_stricter(layer, part))
         guards = self._guards(part)
-        if guards is not None:
-            decision = strictest(decision, guards)
+        decision = strictest(
+            *doubt,
+            rule_decision or self._default(part),
+            *(each for layer in self.layers if layer.only_stricter for each in _stricter(layer, part)),
+            *(() if guards is None else (guards,)),
+        )
         if decision.outcome != "ask":
             return decision
         if guards is None and (
@@ -136,9 +136,10 @@ class Policy(Struct, frozen=True, kw_only=True):
             return remembered_decision
         # Whoever wrote a rule that asks wants a person; only `approve all` speaks for one. Whoever wrote one
         # that denies has spoken: only a person may say that it does not mean this.
-        wants_person = guards is not None or decision.needs_person
-        wants_person = wants_person or (decision.is_rule and self.approve == "reads")
-        return self._apply_approval(decision, part, wants_person=wants_person)
+        is_reserved = guards is not None or decision.needs_person
+        return self._apply_approval(
+            decision, part, wants_person=(is_reserved or (decision.is_rule and self.approve == "reads"))
+        )
 
     def _default(self, part: ActPart) -> PolicyDecision:
         why = _with_doubt(_NO_RULE, part)
@@ -171,27 +172,22 @@ class Policy(Struct, frozen=True, kw_only=True):
     ) -> PolicyDecision:
         if self.approve is None:
             return decision
-        rule = f"approve {self.approve}"
-        approves = self.approve == "all" or (self.approve == "reads" and part.act.is_read)
-        if approves and not wants_person:
-            return PolicyDecision(
-                outcome="allow",
-                rule=rule,
-                why=f"nobody can be asked here, and --approve {self.approve} {_APPROVED[self.approve]}",
-            )
         if wants_person:
             return PolicyDecision(
                 outcome="deny", rule=decision.rule, why=f"nobody can be asked here; {decision.why}"
             )
-        why = _with_doubt(
-            f"nobody can be asked here, and --approve {self.approve} {_APPROVED[self.approve]}", part
+        approves = self.approve == "all" or (self.approve == "reads" and part.act.is_read)
+        why = f"nobody can be asked here, and --approve {self.approve} {_APPROVED[self.approve]}"
+        return PolicyDecision(
+            outcome="allow" if approves else "deny",
+            rule=f"approve {self.approve}",
+            why=why if approves else _with_doubt(why, part),
         )
-        return PolicyDecision(outcome="deny", rule=rule, why=why)
 
     def _steps(self, part: ActPart) -> Sequence[PolicyStep]:
-        rules = [rule for layer in self.layers for rule in layer.rules] + list(self.remembered_rules)
         return [
             PolicyStep(rule=rule.label, decision=rule.decision, objection=relevance(rule, part).why)
+            for rules in (*(layer.rules for layer in self.layers), self.remembered_rules)
             for rule in rules
         ]
 
@@ -238,9 +234,8 @@ def _stricter(layer: PolicyLayer, part: ActPart) -> Sequence[PolicyDecision]:
 
 def _about(part: ActPart, why: str) -> str:
     script = part.act.script
-    if part.words is None or script is None or len(script.commands) < 2:
-        return why
-    return f"of its {len(script.commands)} commands `{' '.join(part.words)}` decides, and {why}"
+    count = 0 if part.words is None or script is None else len(script.commands)
+    return why if count < 2 else f"of its {count} commands `{' '.join(part.words or ())}` decides, and {why}"
 
 
 def _with_doubt(why: str, part: ActPart) -> str:

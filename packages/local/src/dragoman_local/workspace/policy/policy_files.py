@@ -58,8 +58,7 @@ def load_policy(
     where = policy_paths(environ)
     books = [] if file is None else [(file, read_file(file) if rules is None else rules, False)]
     user = read_if_there(where.policy)
-    project = project_file(roots)
-    if project is not None:
+    if project := project_file(roots):
         is_project_trusted = is_trusted(roots[0], user.trust, home=where.home)
         books.append((project, read_if_there(project), not is_project_trusted))
     books.append((where.policy, user, False))
@@ -67,11 +66,8 @@ def load_policy(
         PolicyLayer(name=name, rules=book.rules, default=book.default, only_stricter=only_stricter)
         for name, book, only_stricter in books
     ]
-    protected_paths = [
-        where.config,
-        *(f"{root.rstrip('/')}/.dragoman" for root in roots),
-        *([file] if file else []),
-    ]
+    own = [f"{root.rstrip('/')}/.dragoman" for root in roots]
+    protected_paths = [where.config, *own, *([file] if file else [])]
     return Policy(
         layers=tuple(layer for layer in layers if layer.rules or layer.default is not None),
         remembered_rules=read_if_there(where.remembered_file).rules,
@@ -82,9 +78,11 @@ def load_policy(
 
 def is_trusted(folder: str, trust: Sequence[str], *, home: str) -> bool:
     """Whether the user has named this folder, with its links resolved."""
-    real = os.path.realpath(folder)
-    return any(
-        globs.permits([glob], real, roots=(), home=home) for glob in trust if glob.startswith(("/", "~/"))
+    return globs.permits(
+        [glob for glob in trust if glob.startswith(("/", "~/"))],
+        os.path.realpath(folder),
+        roots=(),
+        home=home,
     )
 
 
@@ -141,15 +139,14 @@ def cover_text(act: Act) -> str:
     fields = _conditions(act, "allow")
     if fields is None:
         return NOT_KEPT
-    project, where = act.roots[0], act.start if act.script is not None else act.roots[0]
-    sessions = "" if where == project else f", in sessions of {_short(project, act)}"
+    where = act.roots[0] if act.script is None else act.start
+    sessions = "" if where == act.roots[0] else f", in sessions of {_short(act.roots[0], act)}"
     return f"Always covers {_deed(act, fields)} in {_short(where, act)}{sessions}, for {act.agent}."
 
 
 def _deed(act: Act, fields: Mapping[str, Sequence[str]]) -> str:
     if act.script is not None:
-        letter = "to the letter, " if "command_line" in fields else ""
-        return f"`{act.script.text}` {letter}".rstrip(" ")
+        return f"`{act.script.text}`{' to the letter,' if 'command_line' in fields else ''}"
     kinds = " and ".join(_KINDS.get(kind, f"the kind {kind}") for kind in sorted(act.kinds))
     tool = f" by the tool {act.tool}" if act.tool else ""
     if not act.paths:
@@ -182,11 +179,9 @@ def rule_text(act: Act, decision: Literal["allow", "deny"], *, now: datetime) ->
     fields = _conditions(act, decision)
     if fields is None:
         return None
-    text = act.script.text if act.script else act.title or act.kind
-    question_text = sanitize_line(redact(text), exact=True)
-    who = sanitize_line(act.agent) or "an agent"
+    what = sanitize_line(redact(act.script.text if act.script else act.title or act.kind), exact=True)
     lines = [
-        f"# {now.astimezone(UTC):%Y-%m-%d %H:%M} UTC, asked by {who}: {question_text}",
+        f"# {now.astimezone(UTC):%Y-%m-%d %H:%M} UTC, asked by {sanitize_line(act.agent)}: {what}",
         "[[rule]]",
         f'decision = "{decision}"',
         *(f"{key} = {toml_value(values)}" for key, values in fields.items()),
@@ -232,7 +227,7 @@ def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Seque
     if act.paths:
         # Where a text may name another path, no rule for paths would ever hold.
         is_clear = decision == "deny" or (not act.unknown_texts and all(map(is_plain, act.paths)))
-        return {**fields, "path": [literal(path) for path in act.paths]} if is_clear else None
+        return {**fields, "path": [*map(literal, act.paths)]} if is_clear else None
     # A tool without a name and without a path, or with another input, could be anything the next time.
     return fields if act.tool and act.is_clear and not act.possible_places else None
 
@@ -270,8 +265,7 @@ class RememberedRules:
         self, act: Act, decision: Literal["allow", "deny"], *, now: datetime | None = None
     ) -> str | None:
         """Keep an answer; its rule, or None if it cannot be said as one: then it is asked again."""
-        block = rule_text(act, decision, now=now or datetime.now(UTC))
-        if block is not None:
+        if block := rule_text(act, decision, now=now or datetime.now(UTC)):
             self.add(block, head=HEAD)
         return block
 

@@ -62,68 +62,68 @@ class _PolicyParser:
         self._lines = toml_skeleton(text).splitlines()
         self._headers = [n for n, line in enumerate(self._lines, 1) if _HEADER.match(line)]
 
-    def book(self, data: Mapping[str, object]) -> Rulebook:
-        first = self._headers[0] if self._headers else len(self._lines) + 1
-        for key in data:
-            if key not in FILE_KEYS:
-                raise self._error(1, key, first, f"unknown key {key!r}. {_known_names(FILE_KEYS)}")
-        if data.get("version", VERSION) != VERSION:
-            raise self._error(1, "version", first, f"only version {VERSION} is known")
-        rules = data.get("rule", [])
-        if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
-            raise self._error(1, "rule", len(self._lines) + 1, "rules are written as [[rule]]")
-        default = data.get("default")
-        if default is not None and not _is_outcome(default):
-            raise self._error(1, "default", first, _one_of("default", STRICTNESS, default))
-        trust = self._texts(data, "trust", 1, first)
-        return Rulebook(tuple(self._rule(n, rule) for n, rule in enumerate(rules)), default, trust)
-
-    def _rule(self, number: int, data: Mapping[str, object]) -> PolicyRule:
-        # Rules may also be written inline, where no line begins with their header.
-        line = self._headers[number] if number < len(self._headers) else 1
-        end = self._headers[number + 1] if number + 1 < len(self._headers) else len(self._lines) + 1
-        for key in data:
-            if key not in RULE_KEYS:
-                raise self._error(line, key, end, f"unknown key {key!r}. {_known_names(RULE_KEYS)}")
-        decision = data.get("decision")
-        if not _is_outcome(decision):
-            raise self._error(line, "decision", end, _one_of("decision", STRICTNESS, decision))
-        for key in ("name", "note"):
-            if not isinstance(data.get(key, ""), str):
-                raise self._error(line, key, end, f"{key} must be text")
-        fields: dict[str, Any] = {key: self._texts(data, key, line, end) for key in _LISTS}
-        if not isinstance(data.get("unreadable", False), bool):
-            raise self._error(line, "unreadable", end, "unreadable must be true or false")
-        if data.get("unreadable") and decision != "allow":
-            raise self._error(line, "unreadable", end, "unreadable is for rules that allow")
-        return PolicyRule(
-            **{**fields, "command": tuple(map(read_pattern, fields["command"]))},
-            decision=decision,
-            unreadable=bool(data.get("unreadable", False)),
-            name=str(data.get("name", "")),
-            source=self._source,
-            line=line,
+    def book(self, data: Mapping[str, Any]) -> Rulebook:
+        lines = range(1, self._headers[0] if self._headers else len(self._lines) + 1)
+        self._check_names(data, FILE_KEYS, lines)
+        is_known = data.get("version", VERSION) == VERSION
+        self._check(is_known, "version", lines, f"only version {VERSION} is known")
+        rules, default = data.get("rule", []), data.get("default")
+        is_table = isinstance(rules, list) and all(isinstance(rule, dict) for rule in rules)
+        self._check(is_table, "rule", range(1, len(self._lines) + 1), "rules are written as [[rule]]")
+        self._check(
+            default is None or _is_outcome(default), "default", lines, _one_of("default", STRICTNESS, default)
+        )
+        return Rulebook(
+            tuple(self._rule(n, rule) for n, rule in enumerate(rules)),
+            default,
+            (self._texts(data, "trust", lines)),
         )
 
-    def _texts(self, data: Mapping[str, object], key: str, line: int, end: int) -> tuple[str, ...]:
+    def _rule(self, number: int, data: Mapping[str, Any]) -> PolicyRule:
+        # Rules may also be written inline, where no line begins with their header.
+        first = self._headers[number] if number < len(self._headers) else 1
+        lines = range(first, next(iter(self._headers[number + 1 :]), len(self._lines) + 1))
+        self._check_names(data, RULE_KEYS, lines)
+        decision, unreadable = data.get("decision"), data.get("unreadable", False)
+        self._check(_is_outcome(decision), "decision", lines, _one_of("decision", STRICTNESS, decision))
+        for key in ("name", "note"):
+            self._check(isinstance(data.get(key, ""), str), key, lines, f"{key} must be text")
+        fields: dict[str, Any] = {key: self._texts(data, key, lines) for key in _LISTS}
+        is_bool, suits = isinstance(unreadable, bool), decision == "allow" or not unreadable
+        self._check(is_bool, "unreadable", lines, "unreadable must be true or false")
+        self._check(suits, "unreadable", lines, "unreadable is for rules that allow")
+        return PolicyRule(
+            **{**fields, "command": tuple(map(read_pattern, fields["command"]))},
+            decision=data["decision"],
+            unreadable=unreadable,
+            name=data.get("name", ""),
+            source=self._source,
+            line=lines.start,
+        )
+
+    def _texts(self, data: Mapping[str, Any], key: str, lines: range) -> tuple[str, ...]:
         value = data.get(key, [])
         values = [value] if isinstance(value, str) else value
-        if not isinstance(values, list) or not all(isinstance(item, str) and item for item in values):
-            raise self._error(line, key, end, f"{key} must be text, or a list of texts")
-        if key in data and not values:
-            raise self._error(line, key, end, f"{key} is an empty list, which matches nothing")
+        are_texts = isinstance(values, list) and all(isinstance(item, str) and item for item in values)
+        self._check(are_texts, key, lines, f"{key} must be text, or a list of texts")
+        is_empty = key in data and not values
+        self._check(not is_empty, key, lines, f"{key} is an empty list, which matches nothing")
         for text in values:
-            if (why := _objection(key, text)) is not None:
-                raise self._error(line, key, end, why)
+            why = _objection(key, text)
+            self._check(why is None, key, lines, why or "")
         return tuple(values)
 
-    def _error(self, start: int, key: str, end: int, why: str) -> PolicyError:
-        """The line of a key between two lines, or else the first of these."""
+    def _check_names(self, data: Mapping[str, Any], known: Collection[str], lines: range) -> None:
+        for key in data:
+            self._check(key in known, key, lines, f"unknown key {key!r}. {_known_names(known)}")
+
+    def _check(self, is_good: bool, key: str, lines: range, why: str) -> None:
+        """A mistake is in the line of its key, or else in the first of these lines."""
+        if is_good:
+            return
         key_pattern = re.compile(rf"^\s*[\[{{,]*\s*{re.escape(key)}\s*[.=\]]")
-        for number in range(max(start, 1), min(end, len(self._lines) + 1)):
-            if key_pattern.match(self._lines[number - 1]):
-                return PolicyError(self._source, number, why)
-        return PolicyError(self._source, start, why)
+        found = (n for n in lines if n <= len(self._lines) and key_pattern.match(self._lines[n - 1]))
+        raise PolicyError(self._source, next(found, lines.start), why)
 
 
 _LISTS: Final = ("kind", "method", "agent", "tool", "path", "project", "folder", "command_line", "command")

@@ -24,8 +24,7 @@ from dragoman_local.workspace.policy.act import MOST_FOLDERS, TOO_LARGE, Act
 from dragoman_local.workspace.policy.decision import Certainty, Outcome
 from dragoman_local.workspace.policy.globs import ANY, RUN, has_unknown_part, is_known
 from dragoman_local.workspace.policy.line_reader import Words
-from dragoman_local.workspace.policy.program_calls import read_call
-from dragoman_local.workspace.policy.programs import TREE_PROGRAMS, name_of
+from dragoman_local.workspace.policy.program_calls import TREE_PROGRAMS, name_of, read_call
 from dragoman_local.workspace.policy.shell import guess_words, possible_in_arguments
 from dragoman_local.workspace.policy.tool_inputs import LONGEST_PATH, MOST_PLACES
 
@@ -96,8 +95,15 @@ def parts_of(act: Act) -> Sequence[ActPart]:
         return [_part(whole, words, folders, places) for words in script.commands]
     possible = tuple(filter(None, script.possible))
     paths = [*act.paths, *places.of(filter(None, (*script.commands, *possible)), folders)]
-    trees = places.trees(possible, folders)
-    return (replace(whole, possible=possible, guesses=script.commands, paths=paths, trees=trees),)
+    return (
+        replace(
+            whole,
+            possible=possible,
+            guesses=script.commands,
+            paths=paths,
+            trees=places.trees(possible, folders),
+        ),
+    )
 
 
 def _part(whole: ActPart, words: Words, folders: Sequence[str], places: _Places) -> ActPart:
@@ -176,10 +182,8 @@ def _paths_not_allowed(rule: PolicyRule, act: Act) -> str | None:
         return f"the rule is for paths, and the request may use another path: {texts[0]}"
     if not act.paths:
         return "the rule is for paths, and the request names none"
-    for path in act.paths:
-        if not globs.permits(rule.path, path, roots=act.roots, home=act.home):
-            return f"the rule does not cover the path {path}"
-    return None
+    permits = partial(globs.permits, rule.path, roots=act.roots, home=act.home)
+    return next((f"the rule does not cover the path {path}" for path in act.paths if not permits(path)), None)
 
 
 def _restricts(rule: PolicyRule, part: ActPart) -> Relevance:
@@ -188,18 +192,14 @@ def _restricts(rule: PolicyRule, part: ActPart) -> Relevance:
         return Relevance(Certainty.NO, why)
     if rule.kind and act.kinds.isdisjoint(rule.kind) and act.kind not in rule.kind:
         return Relevance(Certainty.NO, "the rule is for other kinds of tools")
-    paths = touches(rule.path, part) if rule.path else Certainty.YES
-    if paths is Certainty.NO:
-        return Relevance(Certainty.NO, "the rule is for other paths")
-    certainty = min(paths, _runs(rule, part) if rule.command else Certainty.YES)
+    certainty = touches(rule.path, part) if rule.path else Certainty.YES
+    if certainty is Certainty.NO:
+        return Relevance(certainty, "the rule is for other paths")
+    certainty = min(certainty, _runs(rule, part) if rule.command else Certainty.YES)
     if certainty is Certainty.NO:
         return Relevance(Certainty.NO, "the rule is for other commands")
-    if certainty is Certainty.PERHAPS:
-        return Relevance(
-            certainty,
-            f"the rule might apply: {part.reason or 'Dragoman does not know every word of the command'}",
-        )
-    return Relevance(certainty)
+    why = f"the rule might apply: {part.reason or 'Dragoman does not know every word of the command'}"
+    return Relevance(certainty, why if certainty is Certainty.PERHAPS else None)
 
 
 def _elsewhere(rule: PolicyRule, act: Act, *, fold: bool) -> str | None:
@@ -208,21 +208,22 @@ def _elsewhere(rule: PolicyRule, act: Act, *, fold: bool) -> str | None:
     """
     if not (rule.agent or rule.method or rule.tool or rule.command_line or rule.project or rule.folder):
         return None
-    line = None if act.script is None else act.script.text
     is_place = partial(globs.permits, roots=(), home=act.home)
     project, names = act.roots[0] if act.roots else "", _agent_names(act.agent, fold=fold)
-    conditions: tuple[tuple[str, Sequence[str], Callable[[], bool]], ...] = (
+    conditions: tuple[tuple[str, Sequence[str], Callable[[], object]], ...] = (
         ("other agents", rule.agent, lambda: any(_any_glob(rule.agent, each, fold=fold) for each in names)),
         ("other methods", rule.method, lambda: act.method in rule.method),
         ("other tools", rule.tool, lambda: _any_glob(rule.tool, act.tool, fold=fold)),
-        ("other command lines", rule.command_line, lambda: line in rule.command_line),
+        (
+            "other command lines",
+            rule.command_line,
+            lambda: act.script and act.script.text in rule.command_line,
+        ),
         ("other projects", rule.project, lambda: bool(project) and is_place(rule.project, project)),
         ("commands that start in other folders", rule.folder, lambda: is_place(rule.folder, act.start)),
     )
-    for what, wanted, holds in conditions:
-        if wanted and not holds():
-            return f"the rule is for {what}"
-    return None
+    found = (f"the rule is for {what}" for what, wanted, holds in conditions if wanted and not holds())
+    return next(found, None)
 
 
 def _agent_names(agent: str, *, fold: bool) -> Sequence[str]:
@@ -258,9 +259,7 @@ def _may_run(rule: PolicyRule, act: Act) -> Certainty:
     # A title may be the program, and a text of the input its arguments.
     lines = (*act.unknown_texts, act.title, *(f"{act.title} {text}" for text in act.unknown_texts))
     guesses = [words for line in lines for words in guess_words(line)]
-    found = any(
-        commands.restricts_roughly(pattern, words) for words in guesses if words for pattern in rule.command
-    )
+    found = any(commands.restricts_roughly(pattern, words) for words in guesses for pattern in rule.command)
     return Certainty.PERHAPS if found or TOO_LARGE in act.doubts else Certainty.NO
 
 

@@ -27,8 +27,7 @@ from dragoman_local.workspace.policy.line_reader import (
     LineReader,
     Words,
 )
-from dragoman_local.workspace.policy.program_calls import read_call
-from dragoman_local.workspace.policy.programs import (
+from dragoman_local.workspace.policy.program_calls import (
     BUILTINS,
     LOOKED_THROUGH,
     POSIX_SHELLS,
@@ -38,6 +37,7 @@ from dragoman_local.workspace.policy.programs import (
     is_harmless,
     is_interpreter,
     name_of,
+    read_call,
 )
 
 
@@ -76,20 +76,18 @@ def read_line(line: str) -> CommandScript:
     try:
         return CommandScript(text=line, commands=tuple(_certain(reading, depth=0)))
     except UnreadableCommand as error:
-        possible = possible_commands(reading)
-        return CommandScript(text=line, commands=guess_words(line), objection=str(error), possible=possible)
+        return CommandScript(
+            text=line, commands=guess_words(line), objection=str(error), possible=possible_commands(reading)
+        )
 
 
 def read_arguments(arguments: Sequence[str]) -> CommandScript:
     """A program and its arguments, which no shell will see unless the program is one."""
     text = shlex.join(arguments)
     try:
-        if len(arguments) > MOST_WORDS or sum(map(len, arguments)) > MOST_CHARACTERS:
-            raise UnreadableCommand(
-                f"the command has more than {MOST_WORDS} words or {MOST_CHARACTERS} characters"
-            )
-        commands = tuple(_command(tuple(arguments), is_piped=False, depth=0))
-        return CommandScript(text=text, commands=commands)
+        is_short = len(arguments) <= MOST_WORDS and sum(map(len, arguments)) <= MOST_CHARACTERS
+        _demand(is_short, f"the command has more than {MOST_WORDS} words or {MOST_CHARACTERS} characters")
+        return CommandScript(text=text, commands=(tuple(_command(tuple(arguments), is_piped=False, depth=0))))
     except UnreadableCommand as error:
         guesses = (tuple(arguments[:MOST_WORDS]), *guess_words(text))
         possible = possible_in_arguments(tuple(arguments))
@@ -104,18 +102,19 @@ def unknown_command(title: str) -> CommandScript:
     return CommandScript(text=title, commands=guess_words(title), objection=UNTOLD, possible=((ANY,),))
 
 
+def _demand(is_good: bool, why: str) -> None:
+    if not is_good:
+        raise UnreadableCommand(why)
+
+
 def _certain(reading: LineReader, *, depth: int) -> Iterable[Words]:
     """The parts of a line, if they are certain."""
-    if depth > DEEPEST:
-        raise UnreadableCommand("the command starts a shell in a shell in a shell")
-    if reading.objection is not None:
-        raise UnreadableCommand(reading.objection)
-    if not reading.commands:
-        raise UnreadableCommand("the command is empty")
-    if len(reading.commands) > MOST_COMMANDS:
-        raise UnreadableCommand(f"the line has more than {MOST_COMMANDS} commands")
-    if sum(len(command.words) for command in reading.commands) > MOST_WORDS:
-        raise UnreadableCommand(f"the command has more than {MOST_WORDS} words")
+    word_count = sum(len(command.words) for command in reading.commands)
+    _demand(depth <= DEEPEST, "the command starts a shell in a shell in a shell")
+    _demand(reading.objection is None, reading.objection or "")
+    _demand(bool(reading.commands), "the command is empty")
+    _demand(len(reading.commands) <= MOST_COMMANDS, f"the line has more than {MOST_COMMANDS} commands")
+    _demand(word_count <= MOST_WORDS, f"the command has more than {MOST_WORDS} words")
     return [
         words
         for command in reading.commands
@@ -124,53 +123,47 @@ def _certain(reading: LineReader, *, depth: int) -> Iterable[Words]:
 
 
 def _simple(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
-    if words[0] in RESERVED:
-        raise UnreadableCommand(f"the command is a shell construct ({words[0]!r})")
+    _demand(words[0] not in RESERVED, f"the command is a shell construct ({words[0]!r})")
     while words and (assignment := ASSIGNS.match(words[0])):
-        if not is_harmless(assignment[1]):
-            raise UnreadableCommand(f"the command sets the variable {assignment[1]}")
+        _demand(is_harmless(assignment[1]), f"the command sets the variable {assignment[1]}")
         words = words[1:]
-    if not words:
-        raise UnreadableCommand("the command only sets variables")
+    _demand(bool(words), "the command only sets variables")
     return _command(words, is_piped=is_piped, depth=depth)
 
 
 def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     """The command that really runs."""
     # A line that begins with a flag would be a flag of the shell that it is given to.
-    if not words or not words[0] or words[0].startswith(("-", "+", "%")):
-        raise UnreadableCommand("the command names no program")
+    is_program = bool(words and words[0]) and words[0][0] not in "-+%"
+    _demand(is_program, "the command names no program")
     name = name_of(words[0])
     if name in SHELLS:
         return _shell(words, is_piped=is_piped, depth=depth)
-    if name in BUILTINS:
-        raise UnreadableCommand(f"{name} changes what the shell does")
+    _demand(name not in BUILTINS, f"{name} changes what the shell does")
     if name in LOOKED_THROUGH:
         return _looked_through(words, is_piped=is_piped, depth=depth)
-    if is_piped and read_call(words).doubt is not None:
-        raise UnreadableCommand(f"something is piped into {name}, which may run it")
+    is_fed = is_piped and read_call(words).doubt is not None
+    _demand(not is_fed, f"something is piped into {name}, which may run it")
     return [words]
 
 
 def _looked_through(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     name, rest = name_of(words[0]), words[1:]
     if name == "timeout":
-        if not rest or not _DURATION.fullmatch(rest[0]):
-            raise UnreadableCommand("timeout is not called with a plain number of seconds")
+        is_plain = bool(rest) and _DURATION.fullmatch(rest[0]) is not None
+        _demand(is_plain, "timeout is not called with a plain number of seconds")
         rest = rest[1:]
-    if not rest or rest[0].startswith("-"):
-        raise UnreadableCommand(f"{name} is called with flags, or with nothing")
+    _demand(bool(rest) and not rest[0].startswith("-"), f"{name} is called with flags, or with nothing")
     # `time` is a word of the shell's language for some shells and a program for others: what comes behind
     # it would be an assignment for the ones and a program's name for the others.
-    if "=" in rest[0] or rest[0] in RESERVED:
-        raise UnreadableCommand(f"{name} runs something that is not a plain command")
+    is_plain = "=" not in rest[0] and rest[0] not in RESERVED
+    _demand(is_plain, f"{name} runs something that is not a plain command")
     return _command(rest, is_piped=is_piped, depth=depth)
 
 
 def _shell(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     name, rest = name_of(words[0]), list(words[1:])
-    if is_piped:
-        raise UnreadableCommand(f"something is piped into {name}, which would run it")
+    _demand(not is_piped, f"something is piped into {name}, which would run it")
     if rest[:1] == ["-l"]:
         rest.pop(0)
     if rest[:1] in (["-c"], ["-lc"]) and len(rest) == 2 and name in POSIX_SHELLS:
@@ -183,9 +176,8 @@ def _shell(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
 def guess_words(line: str) -> tuple[Words, ...]:
     """The possible words of the line: with quotes as joints, and with quotes as breaks."""
     line = line[:MOST_CHARACTERS]
-    joined_words = tuple(filter(None, _SEPARATORS.split(_GLUE.sub("", line), MOST_WORDS)))[:MOST_WORDS]
-    broken_words = tuple(filter(None, _BREAKS.split(line, MOST_WORDS)))[:MOST_WORDS]
-    return (joined_words, broken_words) if joined_words != broken_words else (joined_words,)
+    splits = (_SEPARATORS.split(_GLUE.sub("", line), MOST_WORDS), _BREAKS.split(line, MOST_WORDS))
+    return tuple(dict.fromkeys(tuple(filter(None, words))[:MOST_WORDS] for words in splits))
 
 
 # What might run besides.

@@ -76,11 +76,8 @@ class TerminalLines:
                 data = await self._more()
                 self._has_ended = not data
                 self._partial_line += data
-        line, newline, rest = self._partial_line.partition(b"\n")
-        self._partial_line = rest
-        if not newline and not line:
-            return None
-        return line.decode("utf-8", "replace").removesuffix("\r")
+        line, newline, self._partial_line = self._partial_line.partition(b"\n")
+        return line.decode("utf-8", "replace").removesuffix("\r") if newline or line else None
 
     async def _more(self) -> bytes:
         loop = asyncio.get_running_loop()
@@ -155,12 +152,14 @@ class _TerminalTalk:
 
 
 class TerminalAsker(_TerminalTalk):
-    """An `Asker`."""
+    """Its `ask` is an `Asker`."""
 
     async def ask(self, question: PermissionPrompt) -> str | None:
         async with self._floor():
-            self._write(f"\n{question.text}\n\n{_menu(question.options)}")
+            text = await asyncio.to_thread(lambda: question.text)
+            self._write(f"\n{text}\n\n{_menu(question.options)}")
             asked_at, keys = clock_time(), _keys_of(question.options)
+            answers = keys | {str(number): option for number, option in enumerate(question.options, 1)}
             named = "".join(f"{key} ({_KINDS[option.kind]}), " for key, option in keys.items())
             choice = f"Choose {named}1-{len(question.options)}, or q to choose nothing: "
             self._write(f"Asked at {asked_at}. {choice}")
@@ -172,10 +171,8 @@ class TerminalAsker(_TerminalTalk):
                 reply = answer.strip().casefold()
                 if reply == "q":
                     return None
-                if reply in keys:
-                    return keys[reply].option_id
-                if reply.isdecimal() and len(reply) < 7 and 1 <= int(reply) <= len(question.options):
-                    return question.options[int(reply) - 1].option_id
+                if reply in answers:
+                    return answers[reply].option_id
                 self._write("Choose one of these letters or numbers: ")
 
 
@@ -196,10 +193,7 @@ _HELP: Final = "(!d declines, !q cancels the question)"
 
 
 class _FormStopped(Exception):
-    """The person stopped the form."""
-
-    def __init__(self, response: v1.CreateElicitationResponse) -> None:
-        self.response = response
+    """The person does not go on: its argument is the answer."""
 
 
 class TerminalForms(_TerminalTalk):
@@ -222,7 +216,8 @@ class TerminalForms(_TerminalTalk):
             try:
                 return await talk()
             except _FormStopped as stop:
-                return stop.response
+                response: v1.CreateElicitationResponse = stop.args[0]
+                return response
 
     async def _visit(self, url: str) -> v1.CreateElicitationResponse:
         self._write(f"It asks you to open this address:\n  {sanitize_line(url, exact=True)}\n{_about(url)}")
@@ -284,12 +279,9 @@ class TerminalForms(_TerminalTalk):
     def _review(self, fields: Any, values: dict[str, Value]) -> None:
         self._write("\nThis would be sent:\n")
         for name, value in values.items():
-            value_text = (
-                "(not shown)"
-                if looks_secret(name, fields[name])
-                else sanitize_line(_value_text(value), exact=True)
-            )
-            self._write(f"  {sanitize_line(name)} = {value_text}\n")
+            is_shown = not looks_secret(name, fields[name])
+            text = sanitize_line(_value_text(value), exact=True) if is_shown else "(not shown)"
+            self._write(f"  {sanitize_line(name)} = {text}\n")
         if not values:
             self._write("  (nothing)\n")
 
@@ -326,5 +318,5 @@ def _describe(name: str, field: Field, *, is_required: bool, secret: bool) -> st
 def _about(url: str) -> str:
     """Points to check before an address is opened."""
     host = host_of(url)
-    notes = [] if host is None else [f"  host: {sanitize_line(host, exact=True)}\n"]
-    return "".join([*notes, *(f"  Take care: {sanitize_line(caution)}.\n" for caution in cautions(url))])
+    name = "" if host is None else f"  host: {sanitize_line(host, exact=True)}\n"
+    return name + "".join(f"  Take care: {sanitize_line(caution)}.\n" for caution in cautions(url))

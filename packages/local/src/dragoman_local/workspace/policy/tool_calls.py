@@ -88,6 +88,13 @@ class ToolCalls:
                 self._forgotten.add(hash(key))
         return name
 
+    def said(self, session_id: str, name: str) -> tuple[bytes, ...] | None:
+        """What was said of a call, unread: nothing of one that is not known. None if it may be forgotten."""
+        fields = self._calls.get((session_id, name))
+        if fields is None:
+            return None if self._forgotten else ()
+        return tuple(fields.get(member, b"") for member in _MEMBERS)
+
     def find_call(self, session_id: str, call: v1.ToolCallUpdate) -> v1.ToolCallUpdate | None:
         """Earlier messages about the call of a request."""
         fields = self._calls.get((session_id, call.tool_call_id))

@@ -102,9 +102,11 @@ def _apply(change: FileChange, text: str | None) -> str | None:
     if text is None:
         return change.new if change.source == "diff" else None
     found = text.count(change.old)
-    if found == 0 or (found > 1 and not change.everywhere):
-        return None
-    return text.replace(change.old, change.new or "")
+    return (
+        text.replace(change.old, change.new or "")
+        if (found == 1 or (found > 1 and change.everywhere))
+        else None
+    )
 
 
 def apply_patch(patch: str, text: str) -> str | None:
@@ -143,11 +145,9 @@ def _hunks(patch: str) -> list[tuple[int, list[str], list[str]]]:
 
 
 def _in_input(raw: object) -> list[FileChange]:
-    path = _text(raw, PLACE_KEYS) if isinstance(raw, Mapping) else None
-    if not isinstance(raw, Mapping) or path is None:
+    if not isinstance(raw, Mapping) or (path := _text(raw, PLACE_KEYS)) is None:
         return []
-    edits = raw.get("edits")
-    parts = [raw, *(edits if isinstance(edits, list) else ())]
+    parts = [raw, *(edits if isinstance(edits := raw.get("edits"), list) else ())]
     return [change for part in parts if isinstance(part, Mapping) for change in _in_part(path, part)]
 
 
@@ -208,6 +208,7 @@ LONGEST_PATH: Final = 4096
 _DEEPEST: Final = 32
 
 _HOMES: Final = ("~", "$HOME", "${HOME}")
+_PLACES: Final = ("/", "./", "../", *(f"{home}/" for home in _HOMES))
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*(/.*)", re.DOTALL)
 _PIECES: Final = re.compile(r"[\s\"'`,;|<>(){}=\0]+")
 _BEHIND: Final = re.compile(r"[:#?]")
@@ -309,9 +310,8 @@ def patched_paths(raw: Mapping[Any, Any]) -> Iterator[str]:
 
 def is_odd(path: str) -> bool:
     """Whether a path is written so that a program may take it for another one."""
-    stripped = path.strip()
     return (
-        stripped != path
+        path.strip() != path
         or path[:1] in "\"'@"
         or any(sign in path for sign in "\\*?\n\0")
         or re.search(r",\s*[/~.$]", path) is not None
@@ -327,10 +327,10 @@ def is_address(text: str) -> bool:
 
 def is_place(text: str) -> bool:
     """Whether a text can hardly be anything but a path."""
-    if len(text) > LONGEST_PATH or "\n" in text:
-        return False
-    return text.startswith(("/", "./", "../", *(f"{home}/" for home in _HOMES))) or (
-        text[:7].lower() == "file://"
+    return (
+        (text.startswith(_PLACES) or text[:7].lower() == "file://")
+        and len(text) <= LONGEST_PATH
+        and "\n" not in text
     )
 
 

@@ -104,7 +104,7 @@ class PolicyTrial:
             return None
         if self._turn != (turn := (recorded.stream, recorded.turn)):
             self._turn = turn
-            self._judge.grants.clear()
+            self._judge.grants.forget()
         decision = self._decide(act)
         if decision.outcome == "ask" and recorded.source == "lent" and self._was_granted(act):
             why = "a request for permission was granted for it"

@@ -13,9 +13,9 @@ down. What a frame held that was made unreadable is gone; `flaw` says so where t
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final, Literal, TypeAlias
 
@@ -32,9 +32,10 @@ from dragoman_local.secrets.names import REDACTED
 from dragoman_local.workspace.policy.act import READS, Act, ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_call, act_of_file, act_of_request
 from dragoman_local.workspace.policy.decision import usable_options
-from dragoman_local.workspace.policy.judge import act_of_access, resolve, with_real_paths
+from dragoman_local.workspace.policy.judge import act_of_access, resolve
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
-from dragoman_local.workspace.policy.tool_inputs import TEXT_KEYS, FileChange, changes_in
+from dragoman_local.workspace.policy.tool_inputs import FileChange, changes_in
+from dragoman_local.workspace.proof.known_acts import KnownActs, essence, is_other_update
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
 
 Source: TypeAlias = Literal["request", "lent", "announced"]
@@ -51,9 +52,6 @@ MOST_CHARACTERS: Final = 1024 * 1024
 """Files whose text is known from the recording, and the longest text that is kept: what a write makes of
 it is compared with what a person was shown.
 """
-
-MOST_KNOWN: Final = 4096
-"""Acts that are kept for the next time that an agent wants the same."""
 
 _HUB: Final = b'{"hub":'
 _HUBS_ID: Final = b'"hub:'
@@ -133,6 +131,7 @@ _tags = json_decoder(_UpdateTag)
 _notes = json_decoder(_HubNote)
 _members = json_decoder(dict[str, Raw])
 _values = json_decoder(dict[str, Any])
+_texts = json_decoder(str)
 _UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -146,12 +145,13 @@ class ActFold:
         agent: str = "",
         cwd: str = "",
         home: str = "",
-        known: dict[bytes, Act] | None = None,
+        known: KnownActs | None = None,
     ) -> None:
         """`known` is shared by folds that are used one after the other: sessions are much alike."""
         self._stream = stream
         self._is_hubs = False
-        self._setting = _setting(agent, [cwd] if cwd else [], home)
+        self._known = KnownActs() if known is None else known
+        self._setting = self._known.setting(agent, [cwd] if cwd else [], home)
         self._settings: dict[str, ActContext] = {}
         self._openings: dict[bytes, ActContext] = {}
         self._calls = ToolCalls()
@@ -163,26 +163,26 @@ class ActFold:
         self._requested: set[tuple[str, str]] = set()
         self._lent: list[Act] = []
         self._texts: OrderedDict[str, str] = OrderedDict()
-        self._known = {} if known is None else known
 
-    def add(self, sequence: int, direction: str, frame: bytes, time: float) -> Iterator[RecordedAct]:
+    def add(self, sequence: int, direction: str, frame: bytes, time: float) -> Iterable[RecordedAct]:
         """Take one entry; gives the acts that it completes."""
         if direction == "note":
-            if frame.startswith(_HUB):
-                yield from self._on_note(frame)
-            return
+            return self._on_note(frame) if frame.startswith(_HUB) else ()
+        if direction == "to_client" and is_other_update(frame):
+            return ()
         try:
             envelope = _envelopes.decode(frame)
         except _UNREADABLE:
-            return
+            return ()
         if direction == "to_agent":
-            yield from self._to_agent(envelope)
-        elif envelope.method == "session/update":
+            return self._to_agent(envelope)
+        if envelope.method == "session/update":
             self._on_update(sequence, envelope.params, time)
         elif envelope.method and envelope.id is not UNSET:
             self._on_request(sequence, envelope, time)
         elif envelope.id is not UNSET:
             self._on_agents_answer(bytes(envelope.id), envelope.result)
+        return ()
 
     def finish(self) -> Iterator[RecordedAct]:
         """Mark requests that are still open as unanswered."""
@@ -207,7 +207,7 @@ class ActFold:
             params = _dict(envelope.params)
             folders = [params.get("cwd"), *_list(params.get("additionalDirectories"))]
             roots = [folder for folder in folders if isinstance(folder, str)]
-            setting = _setting(self._setting.agent, roots, self._setting.home)
+            setting = self._known.setting(self._setting.agent, roots, self._setting.home)
             if roots:
                 self._openings[bytes(envelope.id)] = setting
                 self._setting = self._setting if self._setting.roots else setting
@@ -259,7 +259,7 @@ class ActFold:
         if note.hub in ("made", "continued", "folders"):
             roots = [note.cwd] if note.cwd else list(self._setting.roots[:1])
             agent = note.agent if note.hub == "made" and note.agent else self._setting.agent
-            self._setting = _setting(agent, [*roots, *note.folders], self._setting.home)
+            self._setting = self._known.setting(agent, [*roots, *note.folders], self._setting.home)
         elif note.hub == "turn_ended":
             self._prompts.clear()
         elif note.hub == "settled" and note.request.isdigit():
@@ -308,10 +308,36 @@ class ActFold:
         self._by_sequence[sequence] = key
 
     def _permission(self, recorded: RecordedAct, envelope: _Envelope) -> _Pending:
+        """Requests of the same words about a call of the same words are one act."""
+        is_own = self._is_hubs and bytes(envelope.id or b"").startswith(_HUBS_ID)
+        named = None if is_own else self._names_in(envelope.params)
+        if named is None:
+            return self._read_permission(recorded, envelope)
+        session_id, name, key = named
+        pending = self._known.remember(key, lambda: self._read_permission(recorded, envelope))
+        if (act := pending.recorded.act) is not None:
+            self._requested.add((session_id, name))
+            act = replace(act, session_id=session_id)
+        return replace(pending, recorded=replace(recorded, act=act, flaw=pending.recorded.flaw))
+
+    def _names_in(self, params: Raw | UnsetType) -> tuple[str, str, object] | None:
+        """The session and the call of a request, and all else that it depends on; None if nobody can say."""
         try:
-            request = read(
-                envelope.params if envelope.params is not UNSET else Raw(b"{}"), v1.RequestPermissionRequest
-            )
+            members = _members.decode(params if params is not UNSET else b"{}")
+            call = _members.decode(members.pop("toolCall", b""))
+            session_id, name = map(_texts.decode, (members.pop("sessionId"), call.pop("toolCallId")))
+        except (*_UNREADABLE, KeyError):
+            return None
+        if (said := self._calls.said(session_id, name)) is None:
+            return None
+        setting = self._settings.get(session_id, self._setting)
+        rest = tuple((key, bytes(value)) for key, value in (*members.items(), *call.items()))
+        return session_id, name, (setting, len(members), rest, said)
+
+    def _read_permission(self, recorded: RecordedAct, envelope: _Envelope) -> _Pending:
+        try:
+            params = Raw(b"{}") if envelope.params is UNSET else envelope.params
+            request = read(params, v1.RequestPermissionRequest)
         except SchemaError:
             return _Pending(recorded=replace(recorded, flaw=UNREADABLE), is_question=True)
         options = {option.option_id: option.kind for option in usable_options(request.options)}
@@ -323,9 +349,8 @@ class ActFold:
         self._requested.add((session_id, call.tool_call_id))
         known_call = self._calls.find_call(session_id, call)
         act = self._act_of_call(session_id, call, known_call)
-        return _Pending(
-            recorded=replace(recorded, act=act, flaw=_flaw(act)), options=options, is_question=True
-        )
+        recorded = replace(recorded, act=act, flaw=_flaw(act))
+        return _Pending(recorded=recorded, options=options, is_question=True)
 
     def _act_of_call(
         self, session_id: str, call: v1.ToolCallUpdate, known_call: v1.ToolCallUpdate | None
@@ -336,7 +361,7 @@ class ActFold:
             known_call is None or known_call.raw_input == call.raw_input
         )
         act = self._act_known_by(
-            [setting, *(write(_essence(each, keeps_texts=not is_told_alike)) for each in calls)],
+            [setting, *(write(essence(each, keeps_texts=not is_told_alike)) for each in calls)],
             session_id,
             lambda: resolve(act_of_call(call, setting, known_call=known_call)),
         )
@@ -352,14 +377,8 @@ class ActFold:
         )
 
     def _act_known_by(self, parts: Sequence[object], session_id: str, make: Callable[[], Act]) -> Act:
-        """To read a command takes a hundred times as long as to see that it is one of those before."""
         key = blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=16).digest()
-        act = self._known.get(key)
-        if act is None:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            act = self._known[key] = make()
-        return replace(act, session_id=session_id)
+        return replace(self._known.remember(key, make), session_id=session_id)
 
     def _lent_act(self, recorded: RecordedAct, envelope: _Envelope) -> _Pending:
         recorded = replace(recorded, source="lent")
@@ -372,10 +391,11 @@ class ActFold:
         kind = _LENT.get(envelope.method)
         if kind is not None and isinstance(path, str) and "\0" not in path:
             # A guard is asked about the place that is really meant.
-            real = os.path.realpath(path)
+            real = self._known.real_path(path)
             content = params.get("content") if kind == "write" else None
             text = content if isinstance(content, str) else None
-            if kind == "write" or (envelope.method == "fs/read_text_file" and not _is_part(params)):
+            is_whole = not params.get("limit") and (params.get("line") or 0) in (0, 1)
+            if kind == "write" or (envelope.method == "fs/read_text_file" and is_whole):
                 file = (real, text)
             act = self._file_act(kind, real, setting, session_id, text)
         elif envelope.method == "terminal/create":
@@ -392,10 +412,11 @@ class ActFold:
         return _Pending(recorded=replace(recorded, act=act, flaw=_flaw(act)), file=file)
 
     def _file_act(self, kind: str, path: str, setting: ActContext, session_id: str, text: str | None) -> Act:
-        if kind != "write":
-            return resolve(act_of_file("read", path, setting, session_id=session_id), reads=False)
-        act = resolve(act_of_file("write", path, setting, session_id=session_id), reads=False)
-        if text is None:
+        verb: Literal["read", "write"] = "write" if kind == "write" else "read"
+        make = partial(act_of_file, verb, path, setting)
+        act = self._known.remember((verb, path, setting), lambda: resolve(make(), reads=False))
+        act = replace(act, session_id=session_id)
+        if verb == "read" or text is None:
             return act
         # What the file held then is what the recording says of it; the disk of today says something else.
         change = FileChange(path=path, source="write", new=text, old=self._texts.get(path))
@@ -407,10 +428,12 @@ class ActFold:
         for (session_id, name), (sequence, time) in self._announced.items():
             if (session_id, name) in self._requested:
                 continue
-            blank = v1.ToolCallUpdate(tool_call_id=name)
-            call = self._calls.find_call(session_id, blank) or blank
-            act = self._act_of_call(session_id, call, None)
-            if _has_effect(act) and not self._is_lent(act, call):
+            said = self._calls.said(session_id, name)
+            read_call = partial(self._read_announced, session_id, name)
+            setting = self._settings.get(session_id, self._setting)
+            act, has_terminal = self._known.remember((setting, said), read_call) if said else read_call()
+            act = replace(act, session_id=session_id)
+            if _has_effect(act) and not self._is_lent(act, has_terminal=has_terminal):
                 yield RecordedAct(
                     stream=self._stream,
                     sequence=sequence,
@@ -424,19 +447,21 @@ class ActFold:
         self._requested.clear()
         self._lent.clear()
 
-    def _is_lent(self, act: Act, call: v1.ToolCallUpdate) -> bool:
+    def _read_announced(self, session_id: str, name: str) -> tuple[Act, bool]:
+        """The act of a call, and whether it shows a terminal."""
+        blank = v1.ToolCallUpdate(tool_call_id=name)
+        call = self._calls.find_call(session_id, blank) or blank
+        has_terminal = any(isinstance(item, v1.Terminal) for item in _list(call.content))
+        return self._act_of_call(session_id, call, None), has_terminal
+
+    def _is_lent(self, act: Act, *, has_terminal: bool) -> bool:
         """Whether the agent used a file or terminal of the client, where it was decided."""
-        content = call.content if isinstance(call.content, list) else ()
-        if any(isinstance(item, v1.Terminal) for item in content):
+        if has_terminal:
             return any(lent.script is not None for lent in self._lent)
         if act.script is not None:
             return any(lent.script and lent.script.commands == act.script.commands for lent in self._lent)
         paths = {path for lent in self._lent if lent.writes for path in lent.real_paths}
         return bool(act.real_paths) and paths.issuperset(act.real_paths)
-
-
-def _setting(agent: str, roots: Sequence[str], home: str) -> ActContext:
-    return ActContext(agent=agent, roots=with_real_paths(roots), home=home)
 
 
 def _act_of_terminal(params: dict[str, Any], setting: ActContext) -> Act:
@@ -447,24 +472,6 @@ def _act_of_terminal(params: dict[str, Any], setting: ActContext) -> Act:
 
 def _has_effect(act: Act) -> bool:
     return act.script is not None or act.writes or act.fetches or not act.kinds <= {*READS, "other"}
-
-
-def _essence(call: v1.ToolCallUpdate, *, keeps_texts: bool) -> v1.ToolCallUpdate:
-    """The parts of a call that make its act: not its id, output and texts of changes."""
-    content = [
-        replace(item, new_text="", old_text=UNSET) if isinstance(item, v1.Diff) else item
-        for item in _list(call.content)
-        if not (isinstance(item, v1.Content) and isinstance(item.content, v1.TextContent))
-    ]
-    raw = call.raw_input if keeps_texts else _without_texts(call.raw_input)
-    return replace(call, tool_call_id="", content=content, raw_input=raw)
-
-
-def _without_texts(raw: object) -> object:
-    if not isinstance(raw, dict):
-        return raw
-    edits = {"edits": list(map(_without_texts, raw["edits"]))} if isinstance(raw.get("edits"), list) else {}
-    return raw | edits | {key: "" for key in TEXT_KEYS & raw.keys() if isinstance(raw[key], str)}
 
 
 def _flaw(act: Act) -> str:
@@ -478,10 +485,6 @@ def _chosen(result: Raw | UnsetType, options: Mapping[str, str]) -> Answer:
     outcome = _dict(_dict(result).get("outcome"))
     kind = options.get(str(outcome.get("optionId")), "") if outcome.get("outcome") == "selected" else ""
     return "allow" if kind.startswith("allow") else "deny" if kind.startswith("reject") else "none"
-
-
-def _is_part(params: dict[str, Any]) -> bool:
-    return bool(params.get("limit")) or (params.get("line") or 0) not in (0, 1)
 
 
 def _dict(value: object) -> dict[str, Any]:

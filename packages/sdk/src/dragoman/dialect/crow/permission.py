@@ -18,7 +18,7 @@ from dragoman.dialect.crow.names import NAME, either, readable, to_snake, with_o
 from dragoman.dialect.crow.tool_calls import SHOWN, TITLE, read_rest
 from dragoman.dialect.crow.updates import QUESTION
 from dragoman.dialect.ledger import Note, ignore_note
-from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, without
 from dragoman.dialect.originals import drop_original, restore
 from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
@@ -32,17 +32,15 @@ _KINDS = {"approve": "allow_once", "allow": "allow_once", "reject": "reject_once
 
 def read_question(update: Object, session: str, note: Note) -> Object | None:
     """The params of v1's permission request. None if no valid request can be made."""
-    options = [_read_option(option) for option in as_list(update.get("permission_options"))]
+    options = list(map(_read_option, as_list(update.get("permission_options"))))
     call_id = either(update, "tool_call_id", "toolCallId")
-    known_options = [option for option in options if option is not None]
-    if type(call_id) is not str or not known_options or len(known_options) < len(options):
+    if type(call_id) is not str or not options or None in options:
         return None
     title = update.get("title")
     call: Object = {"toolCallId": call_id, "title": title if type(title) is str else TITLE}
-    if type(update.get("kind")) is str and update["kind"] in TOOL_KINDS:
-        call["kind"] = update["kind"]
-    if type(update.get("status")) is str and update["status"] in TOOL_CALL_STATUSES:
-        call["status"] = update["status"]
+    for member, known in (("kind", TOOL_KINDS), ("status", TOOL_CALL_STATUSES)):
+        if type(update.get(member)) is str and update[member] in known:
+            call[member] = update[member]
     rest = read_rest({name: value for name, value in update.items() if name != "_meta"}, note)
     if update.get("arguments") is not None:
         call["rawInput"] = read_input(update["arguments"], tool=title)
@@ -51,7 +49,7 @@ def read_question(update: Object, session: str, note: Note) -> Object | None:
     if type(title) is str and title != TITLE:
         call["name"] = title  # crow's title is the name of the tool
     call |= rest
-    params: Object = {"sessionId": session, "toolCall": call, "options": known_options}
+    params: Object = {"sessionId": session, "toolCall": call, "options": options}
     if not readable(params, "RequestPermissionRequest"):
         return None
     if write_question(params, call_id, ignore_note) == update:
@@ -76,7 +74,7 @@ def read_input(arguments: Json, *, tool: Json = None) -> Json:
 def has_kinds(update: Object) -> bool:
     """Whether nothing is wrong except the kinds of the options."""
     options = as_list(update.get("permission_options"))
-    return bool(options) and all(_read_option(option) is not None for option in options)
+    return bool(options) and None not in map(_read_option, options)
 
 
 def _read_option(option: Json) -> Object | None:
@@ -110,12 +108,12 @@ def write_question(params: Object, call_id: str, note: Note) -> Object | None:
     if type(call.get("title")) is not str:
         note(DEFAULTS)
     rest = {name: value for name, value in call.items() if name not in ("toolCallId", "title")}
-    if _is_arguments(call.get("rawInput")):
-        del rest["rawInput"]
-    if call.get("title") == TERMINAL and rest.get("kind") == "execute":
-        del rest["kind"]
-    if rest.get("name") == call.get("title"):
-        rest.pop("name", None)
+    said = (
+        ("rawInput", _is_arguments(call.get("rawInput"))),
+        ("kind", call.get("title") == TERMINAL and rest.get("kind") == "execute"),
+        ("name", rest.get("name") == call.get("title")),
+    )
+    rest = without(rest, *(name for name, is_said in said if is_said))
     if rest:
         note(BESIDE)
     beside = {name: value for name, value in to_snake(drop_original(rest)).items() if name not in _ASKED}
@@ -153,10 +151,8 @@ def _is_arguments(raw: Json) -> bool:
 
 def _arguments(raw: Json) -> str:
     """Crow's are a text."""
-    if raw is None:
-        return ""
-    if type(raw) is str:
-        return raw
+    if raw is None or type(raw) is str:
+        return raw or ""
     if _is_arguments(raw):
         return as_text(raw.get("arguments", raw.get("command")))
     return msgspec.json.encode(raw).decode()
@@ -187,10 +183,7 @@ def read_choice(params: Object) -> str | None:
 
 def reject_option(update: Object) -> str | None:
     """The id of the option that rejects, for a question that nobody was asked; None if there is none."""
-    for option in as_list(update.get("permission_options")):
-        fields = as_object(option)
-        known_option = _read_option({"id": fields.get("id")})
-        may_reject = fields.get("kind") in (None, "reject_once", "reject_always")
-        if may_reject and known_option is not None and known_option["kind"].startswith("reject"):
-            return str(known_option["optionId"])
-    return None
+    options = [as_object(option) for option in as_list(update.get("permission_options"))]
+    may_reject = [each for each in options if each.get("kind") in (None, "reject_once", "reject_always")]
+    known = [_read_option({"id": each.get("id")}) or {"kind": ""} for each in may_reject]
+    return next((each["optionId"] for each in known if each["kind"].startswith("reject")), None)

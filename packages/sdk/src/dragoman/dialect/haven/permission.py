@@ -19,22 +19,22 @@ class HavenQuestions:
     """The open requests of one side: permission requests with their options, others without."""
 
     def __init__(self) -> None:
-        self._open: PendingRequests[frozenset[str] | None] = PendingRequests()
-        self._requests: PendingRequests[bool] = PendingRequests()
+        self._open: PendingRequests[tuple[frozenset[str] | None]] = PendingRequests()
 
     def ask(self, request: Message) -> None:
-        self._requests.owe(request.id, True)
-        if request.method == PERMISSION:
-            self._open.owe(request.id, frozenset(option_kinds(as_object(request.params))))
+        is_permission = request.method == PERMISSION
+        choices = frozenset(option_kinds(as_object(request.params))) if is_permission else None
+        self._open.owe(request.id, (choices,))
 
     def hear(self, message: Message, edge: Edge) -> Message | None:
         """The answer as it may be passed on; None if there is no such request. An error without an id
         passes.
         """
-        if self._requests.settle(message.id) is None and message.id is not None:
+        pending = self._open.settle(message.id)
+        if pending is None and message.id is not None:
             edge.note_loss(*UNASKED)
             return None
-        choices = self._open.settle(message.id)
+        choices = None if pending is None else pending[0]
         if choices is None or _is_answer(message, choices):
             return message
         if edge.settings.answers_for_peer:
@@ -43,15 +43,13 @@ class HavenQuestions:
 
     def forget(self, request_id: Id) -> None:
         """Drop a request: its answer is no longer needed."""
-        self._requests.settle(request_id)
         self._open.settle(request_id)
 
     def cancel_all(self) -> list[Message]:
         """Answers for all open permission requests, when nobody is left to decide them."""
-        waiting = [request_id for request_id, _ in self._open.items()]
+        waiting = [request_id for request_id, (choices,) in self._open.items() if choices is not None]
         for request_id in waiting:
             self._open.settle(request_id)
-            self._requests.settle(request_id)
         return [answer(request_id, CANCELLED) for request_id in waiting]
 
 

@@ -1,0 +1,76 @@
+"""Acts that were read before: sessions are much alike, and to read one takes a hundred times as long.
+
+What is kept is found by all that it was made of, so the same words give the same act. It serves any number of
+recordings that are read one after the other, for as long as the disk stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from dragoman.schema import v1
+from dragoman_local.workspace.policy.act import ActContext
+from dragoman_local.workspace.policy.judge import with_real_paths
+from dragoman_local.workspace.policy.tool_inputs import TEXT_KEYS
+
+Value = TypeVar("Value")
+
+MOST_KNOWN: Final = 8192
+"""Values that are kept for the next time; then all are forgotten."""
+
+_UPDATE: Final = re.compile(rb'\{"jsonrpc": ?"2\.0", ?"method": ?"session/update"')
+
+
+class KnownActs:
+    """Making one reads nothing."""
+
+    def __init__(self) -> None:
+        self._values: dict[object, Any] = {}  # of the types that `remember` was asked for
+
+    def remember(self, key: object, make: Callable[[], Value]) -> Value:
+        """What was made of this before, or is made now."""
+        value: Value | None = self._values.get(key)
+        if value is None:
+            if len(self._values) >= MOST_KNOWN:
+                self._values.clear()
+            value = self._values[key] = make()
+        return value
+
+    def real_path(self, path: str) -> str:
+        return self.remember(("real", path), lambda: os.path.realpath(path))
+
+    def setting(self, agent: str, roots: Sequence[str], home: str) -> ActContext:
+        return self.remember(
+            ("setting", agent, *roots, home),
+            lambda: ActContext(agent=agent, roots=with_real_paths(roots), home=home),
+        )
+
+
+def is_other_update(frame: bytes) -> bool:
+    """Whether a frame is, for sure, an update about something else than a tool call."""
+    is_update = _UPDATE.match(frame) is not None and b"tool_call" not in frame
+    return is_update and frame.count(b'"method"') == 1 and b"\\u" not in frame
+
+
+def essence(call: v1.ToolCallUpdate, *, keeps_texts: bool) -> v1.ToolCallUpdate:
+    """What makes an act of a call: neither its id, nor what it printed, nor the texts of its changes."""
+    content = [
+        replace(item, new_text="", old_text=UNSET) if isinstance(item, v1.Diff) else item
+        for item in (call.content if isinstance(call.content, list) else ())
+        if not (isinstance(item, v1.Content) and isinstance(item.content, v1.TextContent))
+    ]
+    raw = call.raw_input if keeps_texts else _without_texts(call.raw_input)
+    return replace(call, tool_call_id="", content=content, raw_input=raw)
+
+
+def _without_texts(raw: object) -> object:
+    if not isinstance(raw, dict):
+        return raw
+    edits = {"edits": list(map(_without_texts, raw["edits"]))} if isinstance(raw.get("edits"), list) else {}
+    return raw | edits | {key: "" for key in TEXT_KEYS & raw.keys() if isinstance(raw[key], str)}
