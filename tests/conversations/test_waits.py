@@ -255,7 +255,7 @@ async def _whole(turn: Any) -> Any:
 
 def test_a_blocking_client_does_not_count_the_time_of_its_own_person(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = LeapingLoop()
-    monkeypatch.setattr("dragoman.blocking.connector.asyncio.new_event_loop", lambda: loop)
+    monkeypatch.setattr("dragoman.blocking.conversation.asyncio.new_event_loop", lambda: loop)
     client = blocking.Client(elicitation_modes=("form",))
 
     @client.elicit
