@@ -432,4 +432,4 @@ def test_a_peer_that_sends_our_initialize_back_is_told_for_what_it_is() -> None:
     assert isinstance(event, ResponseReceived)
     assert event.call is call
     assert isinstance(event.answer, ErrorObject)
-    assert "sends back what it is sent" in event.answer.message
+    assert "it repeats what it gets" in event.answer.message

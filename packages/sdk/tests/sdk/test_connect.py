@@ -218,7 +218,7 @@ async def test_a_program_that_prints_something_and_never_answers_is_quoted() -> 
 async def test_who_forgets_to_enter_is_told_how() -> None:
     with pytest.raises(AttributeError, match=r"no new_session yet.*async with connect\(…\) as agent"):
         connect("some-agent").new_session  # type: ignore[attr-defined]  # noqa: B018
-    with pytest.raises(AttributeError, match=r"no new_session yet.*write: with connect\(…\) as agent"):
+    with pytest.raises(AttributeError, match=r"no new_session yet.*Write: with connect\(…\) as agent"):
         blocking.connect("some-agent").new_session  # type: ignore[union-attr]  # noqa: B018
-    with pytest.raises(AttributeError, match=r"no new_session yet.*write: with connect\(…\) as agent"):
+    with pytest.raises(AttributeError, match=r"no new_session yet.*Write: with connect\(…\) as agent"):
         blocking.connect(Agent("x")).new_session  # type: ignore[union-attr]  # noqa: B018

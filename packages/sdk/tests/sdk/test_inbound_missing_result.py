@@ -113,7 +113,7 @@ async def test_a_call_that_a_proxy_makes_itself_ends() -> None:
             asked = await ends.agent.hear_json()
             ends.agent.say({"jsonrpc": "2.0", "id": asked["id"]})
         await call
-        with pytest.raises(BadAnswer, match="session/new holds neither"):
+        with pytest.raises(BadAnswer, match="session/new has neither"):
             await other
 
 

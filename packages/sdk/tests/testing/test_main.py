@@ -59,4 +59,4 @@ def test_a_story_without_an_agent_is_a_mistake(story: Path, capsys: pytest.Captu
     with pytest.raises(SystemExit) as stopped:
         main([str(story)])
     assert stopped.value.code == 2
-    assert "there is no agent" in capsys.readouterr().err
+    assert "the agent's command is missing" in capsys.readouterr().err

@@ -65,7 +65,7 @@ async def test_a_server_that_does_not_want_us_is_named() -> None:
             await open_websocket(f"ws://127.0.0.1:{port}/refused")
     with pytest.raises(LinkClosed, match="cannot be reached"):
         await open_websocket(f"ws://127.0.0.1:{port}/acp")
-    with pytest.raises(LocalMistake, match="no address of a WebSocket"):
+    with pytest.raises(LocalMistake, match="not an address of a WebSocket"):
         await open_websocket("http://127.0.0.1/acp")
 
 
