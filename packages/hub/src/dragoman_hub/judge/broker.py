@@ -1,5 +1,4 @@
-"""Answers agents' requests: by people, by a policy, by a client that provides its files, or by the hub
-itself.
+"""Answers agents' requests: by people, a policy, a client that provides its files, or the hub itself.
 
 Permissions and questions are judged, one after the other in each session, and nobody knows of them before.
 What no rule answers goes to every client that may answer; the first answer counts, whoever gives it. Files
@@ -252,13 +251,8 @@ class ApprovalBroker:
             return
         if len(self._denials) >= MOST_DENIALS:
             self._denials.clear()
-        shown = {
-            "sessionId": session.id,
-            "time": line.time,
-            "agent": line.agent,
-            "title": session.state.title,
-        }
-        shown |= {"what": what_of(line), "why": line.why, "remedy": line.remedy}
+        shown = {"sessionId": session.id, "title": session.state.title, "what": what_of(line)}
+        shown |= {"time": line.time, "agent": line.agent, "why": line.why, "remedy": line.remedy}
         self._denials[name] = Denial(act=act, shown=shown)
         self._hub.tell(session, denial_notice(line))
         self._announce("denied", shown, session)

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
-from dragoman_hub.judge.question_forms import (
+from dragoman_hub.judge.hub_judge import (
     PERMISSION,
     about_of,
     call_id_of,
