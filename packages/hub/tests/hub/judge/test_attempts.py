@@ -60,7 +60,7 @@ async def test_who_may_not_answer_and_who_is_late_is_in_the_audit_log(tmp_path: 
     assert lines[3:] == [("_dragoman/hub/answer", "deny", "late", "_dragoman/hub/answer")] * REFUSALS.count
     told = circumstances(audit)
     assert told[1] == ("", "", "other by person", "Forbidden: this token may not approve")
-    why = "there is no such question, or it has its answer"
+    why = "this question does not exist, or is already answered"
     assert set(told[3:]) == {("one", session, "other by person", why)}
 
 
