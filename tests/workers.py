@@ -34,8 +34,8 @@ WORKER = "PYTEST_WORKER"
 REPORTING = ("terminalreporter", "lfplugin", "nfplugin", "junitxml", "dragoman-progress")
 """Plugins that are for the controller alone."""
 
-TOGETHER = ("web",)
-"""Folders whose files share a hub and a browser."""
+TOGETHER = ("web", "vscode")
+"""Folders whose files share a hub and a browser, or a build of the extension."""
 
 NUMBER = struct.Struct("=i")
 

@@ -29,6 +29,7 @@ from dragoman.testing.pace import patience
 from dragoman_app.apps.gateway.gateway import Gateway, GatewayRules
 from dragoman_app.apps.target import ChosenAgent
 from dragoman_app.tui.model.entries import SpeechEntry, ToolEntry
+from dragoman_app.tui.model.faces import without_fence
 from dragoman_app.tui.model.transcript import Transcript
 from dragoman_local.journal import StoredEntry, open_journal
 from dragoman_local.journal.brief import BriefFold
@@ -154,7 +155,7 @@ def test_run_prints_it(name: str, tmp_path: Path) -> None:
     assert expected["said"].strip() in text
     for title, (status, printed) in expected["tools"].items():
         assert title in text
-        assert status == "completed" or all(line in text for line in printed.splitlines())
+        assert status == "completed" or all(line in text for line in without_fence(printed).splitlines())
     assert all(subagent in text for subagent in expected["subagents"])
 
 
