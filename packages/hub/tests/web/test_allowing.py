@@ -55,7 +55,7 @@ def test_a_rule_for_what_nobody_answered_is_written_and_taken_back(
     other = stranger.start(viewport=PHONE)
     send(other, "deploy it")
     ended(other, 1)
-    says(page, ".denied", "npm run deploy", "nobody answered within the time for it")
+    says(page, ".denied", "npm run deploy", "nobody answered in time")
     fits(page, PHONE["width"])
     assert faults(page, ".denied") == []
     page.locator(".denied .remedy >> text=Allow in this project").click()

@@ -74,11 +74,6 @@ def _at_home(word: str) -> str:
     return os.path.expanduser(word)
 
 
-if __name__ == "__main__":
-    # Everything is closed and removed by now; taking the interpreter apart would only take time.
-    os._exit(main(sys.argv[1:], run_lending_host))
-
-
 # A remote agent as its host sees it: a transport that includes the lender of files and terminals.
 #
 # What the host writes goes through the lender to the agent, and what the agent says goes through it to the
@@ -159,3 +154,8 @@ class LentAgent(PassingTransport):
     def _tell_client(self, line: bytes) -> None:
         if self._sink is not None and not self._has_ended:
             self._sink.feed(line)
+
+
+if __name__ == "__main__":
+    # Everything is closed and removed by now; taking the interpreter apart would only take time.
+    os._exit(main(sys.argv[1:], run_lending_host))

@@ -117,7 +117,7 @@ async def test_a_late_answer_decides_nothing_and_is_written_down_unless_it_is_no
     lines = [json.loads(line) for line in audit.read_text().splitlines()]
     told = [(line["person"], line["outcome"]) for line in lines if line.get("person")]
     assert told == [("first", "deny"), ("late", "deny")]
-    assert (lines[-1]["why"], lines[-1]["session"]) == ("the question had its answer already", session)
+    assert (lines[-1]["why"], lines[-1]["session"]) == ("the question was already answered", session)
 
 
 async def test_who_takes_back_a_prompt_of_its_own_decides_nothing_of_anothers_turn() -> None:
@@ -166,7 +166,7 @@ async def test_a_client_that_left_with_what_it_lends_is_waited_for_and_then_give
         await lender.transport.aclose()
         other = await stage.client().begin()
         await other.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
-        why = "failed: Internal error: the client that lends this has left"
+        why = "failed: Internal error: the client that provides this has disconnected"
         await other.until(lambda one: why in str(one))
 
 

@@ -363,7 +363,7 @@ async def test_an_agent_that_never_says_whether_it_has_a_message_is_given_up(
         for _ in range(2):  # its outcome is that nobody knows, also for whoever asks again
             error = await ann.refusal("session/inject", params)
             assert error["code"] == -32603
-            assert error["message"].endswith("has the message: it gave no answer within 0.02 seconds")
+            assert error["message"].endswith("have the message: it gave no answer within 0.02 seconds")
         assert not hub.sessions[session].state.steers
 
 

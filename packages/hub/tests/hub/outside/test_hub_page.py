@@ -58,7 +58,7 @@ def test_the_bounds_on_the_page_are_those_of_the_code() -> None:
         ("what an agent said, for the journal", bounds.UNSTORED),
         ("files and terminal output", bounds.ANSWERS),
         ("requests of an agent that the hub carries out", bounds.LENT),
-        ("all requests of an agent", bounds.REQUESTS),
+        ("requests of an agent without an answer", bounds.REQUESTS),
     ):
         assert row(begins) == [mib(limits.session), mib(limits.agent), mib(limits.all)], begins
     prompts = bounds.PROMPTS
