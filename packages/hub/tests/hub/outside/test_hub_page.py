@@ -56,7 +56,7 @@ def test_the_bounds_on_the_page_are_those_of_the_code() -> None:
 
     for begins, limits in (
         ("what an agent said, for the journal", bounds.UNSTORED),
-        ("files and terminal output", bounds.ANSWERS),
+        ("files, terminal output", bounds.ANSWERS),
         ("requests of an agent that the hub carries out", bounds.LENT),
         ("requests of an agent without an answer", bounds.REQUESTS),
     ):
