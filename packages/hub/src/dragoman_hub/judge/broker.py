@@ -402,8 +402,7 @@ class ApprovalBroker:
     def _wait_for_lender(self, session: LiveSession, request: OpenRequest) -> None:
         key, later = (session.id, request.sequence), asyncio.get_running_loop().call_later
         if key not in self._timers:
-            grace = self._hub.options.lender_grace
-            self._timers[key] = later(grace, self._lender_is_gone, session, request)
+            self._timers[key] = later(self._hub.options.lender_grace, self._lender_is_gone, session, request)
 
     def _lender_is_gone(self, session: LiveSession, request: OpenRequest) -> None:
         self._timers.pop((session.id, request.sequence), None)
@@ -414,10 +413,9 @@ class ApprovalBroker:
         if request.method == "fs/read_text_file":
             self._free(session.id, request.sequence)
             self._lend_ourselves(session, request)
-            return
-        # Anything else may have been done already: twice would be worse than not at all.
-        why = "Internal error: the client that provides this has disconnected"
-        self._refuse(session, request, ErrorAnswer(INTERNAL_ERROR, why))
+        else:  # it may have been done already: twice would be worse than not at all
+            why = "Internal error: the client that provides this has disconnected"
+            self._refuse(session, request, ErrorAnswer(INTERNAL_ERROR, why))
 
     def _free(self, session_id: str, sequence: int) -> None:
         if hold := self._holds.pop((session_id, sequence), None):
