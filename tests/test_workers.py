@@ -104,7 +104,10 @@ def test_a_worker_takes_a_file_or_the_folder_whose_files_share_what_they_start()
     )
     assert whole_of(alone) == alone
     assert {whole_of(file) for file in shared} == {ROOT / "packages/hub/tests/web"}
-    assert all((ROOT / "packages/hub/tests" / name / "conftest.py").exists() for name in TOGETHER)
+    assert all(
+        [*ROOT.glob(f"tests/{name}/conftest.py"), *ROOT.glob(f"packages/*/tests/{name}/conftest.py")]
+        for name in TOGETHER
+    )
 
 
 def test_each_folder_is_a_new_one(tmp_path: Path) -> None:
