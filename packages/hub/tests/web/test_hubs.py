@@ -124,7 +124,7 @@ def test_a_hub_is_added_by_the_link_that_its_pairing_prints_once(visitor: Visito
     assert pair.returncode == 0
     page.click(".other-hubs >> text=Remove")
     add_hub(page, shown["address"])
-    page.wait_for_selector("dialog .fault >> text=was used already")
+    page.wait_for_selector("dialog .fault >> text=was already used")
 
 
 def find(page: Any, words: str, *hubs: str) -> None:
