@@ -418,7 +418,7 @@ def test_a_phone_is_paired_by_a_code_once_and_a_second_one_is_told_why_not(
     page.evaluate("localStorage.clear()")
     page.goto("about:blank")
     page.goto(address)
-    page.wait_for_selector(".sign-in >> text=used already")
+    page.wait_for_selector(".sign-in >> text=already used")
     assert page.url == hub.url
 
 
