@@ -1,8 +1,8 @@
 """Runs pytest and answers for everything that it started.
 
-What failed is run once more, one test after the other. A test that fails again fails the run. A test that
-passes alone depends on the load or on its neighbours: it is named as UNSTEADY at the end, and more than a few
-of them fail the run too. No fixed time ends a run
+A test that failed has failed: pytest runs what failed once more, one test after the other, only to show
+whether it depends on the load or on other tests, and the run fails all the same. What passes alone is named
+as UNSTEADY at the end. No fixed time ends a run
 (`tests/progress.py` ends one in which nothing happens). When pytest is over, no process that a test started
 may be left: on Linux this process adopts orphans, so that it sees every one of them, names it with the test
 that started it, ends it, and the run fails.
@@ -25,9 +25,6 @@ FAILED = 1
 FEW = 10
 """After so many that fail again, the others are not tried: the tree is broken, no single test is to blame."""
 
-UNSTEADY = 3
-"""So many tests of a run may fail beside others and pass alone: a busy machine has its moments."""
-
 GOODBYE = 15.0
 """Seconds for processes that are about to end anyway, such as the servers of a cluster."""
 
@@ -44,12 +41,13 @@ def main(arguments: list[str]) -> int:
     adopt_orphans()
     status = run([*pytest, "--cache-clear", *arguments])
     if status == FAILED:
-        unsteady = _failed(cache)
-        print("\nwhat failed is run once more, one test after the other", flush=True)
+        failed = _failed(cache)
+        print(
+            "\nwhat failed is run once more, one test after the other; it has failed all the same", flush=True
+        )
         again = ["--workers", "1", "--last-failed", "--maxfail", str(FEW), "--tb=no", "-rfEp"]
-        if run([*pytest, *arguments, *again]) == 0 and 0 < len(unsteady) <= UNSTEADY:
-            status = 0
-            for test in unsteady:
+        if run([*pytest, *arguments, *again]) == 0:
+            for test in failed:
                 print(f"UNSTEADY: {test} failed beside other tests and passed alone", flush=True)
     left = end_orphans()
     for process in left:
