@@ -22,7 +22,7 @@ from dragoman.testing.pace import patience
 from tests.forks import Fork, start
 from tests.hostile.raw_client import Person, RawClient, first_for_good
 from tests.hostile.tricks import COPY_OF_REPOSITORY, SECRET, Heard, Rule, Trick, Turn, spelled, spelled_steps
-from tests.nats_servers import free_port
+from tests.ports import KeptPort
 
 AGENT = Path(__file__).with_name("raw_agent.py")
 AT_ONCE = 6
@@ -48,7 +48,8 @@ class HostileHub:
         self.base = folder.resolve()
         self.home = self.base / "home"
         self.tricks = tricks
-        self.port = free_port()
+        self._kept_port = KeptPort()
+        self.port = self._kept_port.number
         self.token = ""
         self.process: subprocess.Popen[bytes] | Fork | None = None
         self._shared: dict[str, RawClient] = {}

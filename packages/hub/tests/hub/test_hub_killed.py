@@ -22,7 +22,7 @@ from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
 from tests.forks import Fork, start
 from tests.hub.sessions.drops import Person, normalised
-from tests.nats_servers import free_port
+from tests.ports import KeptPort
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]
 
@@ -34,7 +34,8 @@ class KilledHub:
     """A hub as a process of its own, not of our tree: what it leaves behind must live on."""
 
     def __init__(self, folder: Path) -> None:
-        self.port = free_port()
+        self._kept_port = KeptPort()
+        self.port = self._kept_port.number
         self._env = {
             **{name: value for name, value in os.environ.items() if "DRAGOMAN" not in name},
             "XDG_DATA_HOME": str(folder / "data"),

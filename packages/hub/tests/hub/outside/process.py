@@ -22,7 +22,7 @@ from dragoman.testing.pace import patience
 from dragoman.transport.websocket import open_websocket
 from tests.forks import Fork, forked, start
 from tests.hub.sessions.stage import Talker
-from tests.nats_servers import free_port
+from tests.ports import KeptPort
 
 DRAGOMAN = [sys.executable, "-m", "dragoman"]
 ROOT = Path(__file__).parents[5]
@@ -45,7 +45,8 @@ class HubProcess:
         """`before` are the words of a command that runs the hub's. A fork has the command line, environment
         and memory of another process in `/proc`.
         """
-        self.port: int = free_port()
+        self._kept_port = KeptPort()
+        self.port: int = self._kept_port.number
         self.folder = folder
         self.data = folder / "data" / "dragoman"
         self.log = folder / "log"
