@@ -20,7 +20,7 @@ from dragoman.sdk.resumption.transport import ResumingTransport
 from dragoman.testing.pace import patience
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
-from tests.forks import Fork, start
+from tests.forks import Fork, first_line, start
 from tests.hub.sessions.drops import Person, normalised
 from tests.ports import KeptPort
 
@@ -51,8 +51,7 @@ class KilledHub:
         place = ["--listen", f"127.0.0.1:{self.port}", "--config", str(self._config), "--json"]
         command = [sys.executable, "-m", "dragoman", "hub", *place]
         self.process = start(command, cwd=Path.cwd(), env=self._env, stderr=self._log.fileno())
-        assert self.process.stdout is not None
-        line = await asyncio.to_thread(self.process.stdout.readline)
+        line = await asyncio.to_thread(first_line, self.process, Path(self._log.name))
         self.token = json.loads(line)["token"] or self.token
 
     def kill(self, how: int = signal.SIGKILL) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from dragoman.testing.pace import patience
 from dragoman.transport.websocket import open_websocket
-from tests.forks import Fork, forked, start
+from tests.forks import Fork, first_line, forked, start
 from tests.hub.sessions.stage import Talker
 from tests.ports import KeptPort
 
@@ -91,9 +91,7 @@ class HubProcess:
             self.process = start(
                 words, cwd=ROOT, env=self.env, stderr=log.fileno(), is_forked=self._is_forked
             )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, self.log.read_text()[-2000:]
+        line = first_line(self.process, self.log)
         self.token = json.loads(line)["token"] or self.token
         return self
 
