@@ -120,7 +120,7 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
     low = lower(text) if frame is None else frame.lower().decode("latin-1")
     octets = text.encode(errors="replace") if frame is None else frame
     signs = signs_of(text)
-    if not (signs or has_prose_stem(low) or has_prose_place(low) or may_be_foreign(octets, low)):
+    if not signs and _is_prose_plain(low, octets):
         return
     parts = _word_parts.found(octets)
     stems = stems_of(low, signs, parts)
@@ -146,6 +146,21 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
         yield from (start for start, _ in _random_spans(text, low, runs))
     if "\\u" in text:
         yield from (escape.start() for escape in _ESCAPED.finditer(text))
+
+
+_QUOTE = re.compile(rb'(?<!\\)"')
+"""A quote that ends a string of JSON, behind which a value may begin."""
+
+
+def _is_prose_plain(low: str, octets: bytes) -> bool:
+    return not (has_prose_stem(low) or has_prose_place(low) or may_be_foreign(octets, low))
+
+
+def is_plain_prose(part: bytes) -> bool:
+    """Whether a part of a frame has words alone, none of them near a secret. Quotes of JSON are not prose."""
+    if _QUOTE.search(part) or signs_of(part.decode("latin-1")):
+        return False
+    return _is_prose_plain(part.lower().decode("latin-1"), part)
 
 
 _SMALL = bytes(range(256)).decode("latin-1").lower().encode("latin-1")
