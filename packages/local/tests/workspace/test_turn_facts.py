@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dragoman_app.apps.turn_facts import FactsReader, TurnFacts
 from dragoman_local.workspace.tree_store import Change, Turn
+from dragoman_local.workspace.turn_facts import FactsReader, TurnFacts
 
 
 def update(**fields: Any) -> dict[str, Any]:
@@ -82,7 +83,7 @@ def test_what_a_command_made_stays_its_own_when_the_agent_writes_the_file_again(
 
 
 def test_of_turns_side_by_side_the_first_to_announce_a_line_wrote_it(tmp_path: Path) -> None:
-    reader = FactsReader(str(tmp_path), {})
+    reader = FactsReader({}, {}, nullcontext)
     turns = [Turn(n, f"s{n}", 1, "turn", "", "", "", "", 0.0, 1, 2, 0) for n in (1, 2, 3)]
     change = Change("a.py", None, at(5))
     assert reader.choose(turns[:2], change, "made") is None  # nothing is known of them

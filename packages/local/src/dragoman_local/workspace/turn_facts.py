@@ -3,23 +3,21 @@
 The store of trees says that a turn ran while a file changed. That the agent changed it is known if it
 announced so: by a tool call with a diff, or with the file as the place of an edit, or by a write through us.
 A command changed it if one ran when the system says that the file was changed. Of the rest only the turn is
-known.
+known. Who asks brings the journals.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from dragoman.decoders import decode_json
 from dragoman.errors import DragomanError
-from dragoman_local.journal import open_journal
 from dragoman_local.workspace.diffs import unified_diff
 from dragoman_local.workspace.line_history import Origin
 from dragoman_local.workspace.tree_store import Change, Turn
@@ -33,6 +31,28 @@ AFTER = 0.05
 _WRITING = frozenset({"edit", "delete", "move"})
 
 By = Literal["agent", "person", "command", "unknown"]
+
+
+class RecordedFrame(Protocol):
+    """A frame of a stream, and when and to whom it went."""
+
+    @property
+    def direction(self) -> str: ...
+    @property
+    def frame(self) -> bytes: ...
+    @property
+    def time(self) -> float: ...
+
+
+class RecordedStreams(Protocol):
+    """The parts of a journal that are used here."""
+
+    async def info(self, stream: str) -> object | None: ...
+    def replay(self, stream: str) -> AsyncIterator[Sequence[RecordedFrame]]: ...
+
+
+OpenJournal: TypeAlias = Callable[[str], AbstractAsyncContextManager[RecordedStreams]]
+"""Opens the journal at a path; FileNotFoundError if there is none."""
 
 
 class CommandRun(NamedTuple):
@@ -270,8 +290,11 @@ def model_in(value: object) -> str:
 class FactsReader:
     """The facts of turns, each read once."""
 
-    def __init__(self, roots: Mapping[int, str], ends: Mapping[int, float]) -> None:
+    def __init__(
+        self, roots: Mapping[int, str], ends: Mapping[int, float], open_journal: OpenJournal
+    ) -> None:
         """By turn, its folder, and when the look after it began."""
+        self._open_journal = open_journal
         self._roots = roots
         self._ends = ends
         self._known: dict[int, TurnFacts] = {}
@@ -285,9 +308,7 @@ class FactsReader:
                 by_stream.setdefault((turn.journal, turn.stream), []).append(turn)
         for path in {journal for journal, _ in by_stream}:
             try:
-                if not await asyncio.to_thread(os.path.exists, path):  # to open it would make it
-                    continue
-                async with open_journal(Path(path)) as journal:
+                async with self._open_journal(path) as journal:
                     for (place, stream), own in by_stream.items():
                         model = ""
                         if place == path and await journal.info(stream) is not None:
