@@ -67,7 +67,8 @@ def folder_of(store: TreeStore, path: str) -> str:
 
 
 @asynccontextmanager
-async def _open_recorded(path: str) -> AsyncIterator[Journal]:
+async def open_recorded(path: str) -> AsyncIterator[Journal]:
+    """The journal at a path; FileNotFoundError if there is none."""
     if not await asyncio.to_thread(os.path.exists, path):  # to open it would make it
         raise FileNotFoundError(path)
     async with open_journal(Path(path)) as journal:
@@ -76,7 +77,7 @@ async def _open_recorded(path: str) -> AsyncIterator[Journal]:
 
 def memory_of(store: TreeStore, root: str) -> FolderMemory:
     """What is known of a folder, with the journals of its turns."""
-    return FolderMemory(store, root, _open_recorded)
+    return FolderMemory(store, root, open_recorded)
 
 
 def read_text(path: Path) -> list[str]:
