@@ -1,4 +1,4 @@
-"""The store of trees, asked about one folder: how it is now, and who wrote the lines of its files."""
+"""The store of trees for one folder: its current state, and who wrote the lines of its files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dragoman_local.workspace.tree_store import Change, TreeStore, Turn, store_b
 
 
 class BlamedLine(Struct, frozen=True, kw_only=True):
-    """Whose a line is."""
+    """The author of a line."""
 
     line: int
     by: By
@@ -35,7 +35,7 @@ class BlamedLine(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def open_store(journal: str | None) -> Iterator[TreeStore]:
-    """The store beside a journal. Raises `CommandFailed` if there is none."""
+    """Open the store beside a journal. Raises `CommandFailed` if there is none."""
     store = store_beside(journal or history_path())
     if not os.path.exists(store.path):
         raise CommandFailed(
@@ -49,8 +49,8 @@ def open_store(journal: str | None) -> Iterator[TreeStore]:
 
 
 def session_turns(store: TreeStore, session: str | None, folder: str) -> list[Turn]:
-    """The turns of a session, each once for each of its folders; without a session, of the last one in the
-    folder. Raises `CommandFailed`.
+    """Return the turns of a session, once for each of its folders; without a session, of the last session in
+    the folder. Raises `CommandFailed`.
     """
     if session is None:
         here = [turn for turn in store.turns(folder) if turn.kind == "turn"]
@@ -73,7 +73,7 @@ def session_turns(store: TreeStore, session: str | None, folder: str) -> list[Tu
 
 
 def root_of(store: TreeStore, path: str) -> str:
-    """The remembered folder that a path is in: of several, the one that saw it change most often."""
+    """Return the stored folder around a path: of several, the one with the most changes to it."""
     whole = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     roots = [root for root in store.roots() if whole == root or whole.startswith(f"{root}/")]
     if not roots:
@@ -85,14 +85,14 @@ def root_of(store: TreeStore, path: str) -> str:
 
 
 async def look_now(store: TreeStore, root: str) -> Snapshot:
-    """The folder as it is, as one more look of its line."""
+    """Record the current state of the folder."""
     snapshot = await take_snapshot([root], store=store)
     await snapshot.record(None, "now")
     return snapshot
 
 
 class FolderMemory:
-    """Who wrote the lines of files in one folder, as they were at its last look."""
+    """Finds who wrote the lines of files in one folder, as of its last recorded state."""
 
     def __init__(self, store: TreeStore, root: str) -> None:
         self.root = root
@@ -107,7 +107,9 @@ class FolderMemory:
         return self.facts.choose(turns, change, line)
 
     async def blame(self, path: str) -> list[BlamedLine]:
-        """Of a file by its path in the folder. An empty line is of whoever wrote the line below it."""
+        """Return the authors of a file by its path in the folder. An empty line belongs to the author of the
+        line below it.
+        """
         await self.facts.read(self._history.side_by_side())
         found = await asyncio.to_thread(self._history.origins, path)
         if found is None:
@@ -117,7 +119,7 @@ class FolderMemory:
         return (await self._blame({path: texts}, {path: origins}))[path]
 
     async def blame_texts(self, texts: Mapping[str, bytes]) -> dict[str, list[BlamedLine]]:
-        """The same of texts that files of these paths have, or had at some time."""
+        """Do the same for texts that files of these paths have, or had at some time."""
         await self.facts.read(self._history.side_by_side())
         origins = await asyncio.to_thread(self._history.origins_in, texts)
         lines = {path: lines_of(text.decode(errors="replace")) for path, text in texts.items()}
@@ -161,7 +163,7 @@ class FolderMemory:
 
 
 def read_text(path: Path) -> list[str]:
-    """The lines of a file; none of what is not text."""
+    """Return the lines of a file; none if it is not text."""
     try:
         data = path.read_bytes()
     except OSError as error:
