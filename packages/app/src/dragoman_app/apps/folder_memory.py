@@ -18,7 +18,7 @@ from dragoman_local.workspace.tree_store import TreeStore, Turn, store_beside
 
 @contextmanager
 def open_store(journal: str | None) -> Iterator[TreeStore]:
-    """The store beside a journal. Raises `CommandFailed` if there is none."""
+    """Open the store beside a journal. Raises `CommandFailed` if there is none."""
     store = store_beside(journal or history_path())
     if not os.path.exists(store.path):
         raise CommandFailed(
@@ -32,8 +32,8 @@ def open_store(journal: str | None) -> Iterator[TreeStore]:
 
 
 def session_turns(store: TreeStore, session: str | None, folder: str) -> list[Turn]:
-    """The turns of a session, each once for each of its folders; without a session, of the last one in the
-    folder. Raises `CommandFailed`.
+    """Return the turns of a session, once for each of its folders; without a session, of the last session in
+    the folder. Raises `CommandFailed`.
     """
     if session is None:
         here = [turn for turn in store.turns(folder) if turn.kind == "turn"]
@@ -81,7 +81,7 @@ def memory_of(store: TreeStore, root: str) -> FolderMemory:
 
 
 def read_text(path: Path) -> list[str]:
-    """The lines of a file; none of what is not text."""
+    """Return the lines of a file; none if it is not text."""
     try:
         data = path.read_bytes()
     except OSError as error:

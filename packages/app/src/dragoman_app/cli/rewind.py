@@ -1,4 +1,4 @@
-"""`dragoman rewind`: a folder as it was before a turn, and back again."""
+"""`dragoman rewind`: restores a folder to the state before a turn, and undoes that."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from dragoman_local.workspace.rewind import (
 from dragoman_local.workspace.tree_store import TreeStore, Turn
 
 SHOWN = 40
-"""Files that a person is shown by name."""
+"""The most files to show by name."""
 
 
 class RewindReport(Struct, kw_only=True):
-    """What was put back, or would be."""
+    """The restored files, or the planned ones."""
 
     session: str
     turn: int | None
@@ -42,12 +42,12 @@ class RewindReport(Struct, kw_only=True):
     """The step of that turn before which it is."""
     done: bool
     files: dict[str, list[RewindStep]] = field(default_factory=dict)
-    """By folder."""
+    """The files by folder."""
     left: list[str] = field(default_factory=list)
-    """Files that are different, and stay as they are: secret, ignored or too large to be kept."""
+    """Files that differ but stay: secret, ignored or too large to be stored."""
     failures: list[RewindFailure] = field(default_factory=list)
     conversation: str | None = None
-    """The session that ends where the files are now, if one was asked for."""
+    """The session that ends at the state of the files, if requested."""
 
 
 class StepList(Struct, kw_only=True):

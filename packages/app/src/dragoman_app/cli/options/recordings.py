@@ -1,4 +1,4 @@
-"""The options of `dragoman sessions`, of what reads and plays recordings, and of the interpreter."""
+"""The options of `dragoman sessions`, of the commands for recordings, and of the interpreter."""
 
 from __future__ import annotations
 
