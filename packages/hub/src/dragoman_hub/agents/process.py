@@ -378,9 +378,14 @@ class AgentProcess:
         return future
 
     @property
-    def is_called(self) -> bool:
-        """Whether a call of the hub's own waits for an answer."""
-        return bool(self._connection.calls)
+    def is_calm(self) -> bool:
+        """Whether nobody waits for it, nor it for anybody: it may be ended. A login takes time, and a session
+        that is being made or looked for is not among its sessions yet.
+        """
+        is_awaited = self._connection.calls or self._making or self._seeking
+        return not is_awaited and all(
+            session.state.is_calm and not session.has_more_to_say for session in self.sessions.values()
+        )
 
     def failure(self) -> AgentFailed:
         """Why nothing more can be expected of it."""

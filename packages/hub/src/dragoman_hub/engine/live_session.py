@@ -377,13 +377,13 @@ class LiveSession:
         listed_state = self._state.listed_state
         if self.hub.ownership.is_shared or self._state.phase != "open" or listed_state == self.log.state:
             return ""
-        if listed_state in CALM and (not is_last or self._has_more_to_say):
+        if listed_state in CALM and (not is_last or self.has_more_to_say):
             return ""
         self.hub.pending_descriptions.get(self.stream, {}).pop("state", None)
         return listed_state
 
     @property
-    def _has_more_to_say(self) -> bool:
+    def has_more_to_say(self) -> bool:
         """Whether messages for its agent are still on their way: see `_rest_when_heard`."""
         is_unheard = self.process is not None and self.process.has_unheard(self.stream)
         return is_unheard or any(type(effect) is ev.SendToAgent for effect in self._effects)
