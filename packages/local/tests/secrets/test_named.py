@@ -190,6 +190,7 @@ STAYS = [
     "    r'passwordbox|'\n    r'pause|'\n    r'random|'\n",
     '    "ssh2_auth_password",\n    "ssh2_auth_pubkey_file",\n',
     "def sign(private_key: Ed25519PrivateKey | Ed448PrivateKey) -> bytes: ...",
+    'class SimpleCredential(Credential):\n    """Simple credentials implementation"""\n',
     "image = '" + "A" * 40 + "BAAA" + "A" * 40 + "'",
     "Here is the key idea: count each token, pass the result on, and keep a cookie's header.",
 ]

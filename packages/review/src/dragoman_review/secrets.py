@@ -1,8 +1,8 @@
 """Finds hardcoded secrets in a text, and masks them so that it can be shown to other people. Pure.
 
 What a secret looks like is known to `dragoman_local.secrets` alone. It hides whatever may be one; here it
-accuses, so a value must look random as well, and an address must lead to another machine. In tests, which are
-full of passwords, only keys of known services count.
+accuses, so a value must look random as well, and an address must lead to another machine. Tests and examples
+are full of passwords: there, only keys of known services count.
 
 A mask hides all of it, and what rules of a repository find besides. Baselines, suppressions and severities do
 not count there: they say what is reported and not what may leave. A mask keeps the length and the line ends
@@ -35,16 +35,22 @@ HARDCODED = RuleText(
     "the environment or a secret store.",
 )
 
-_TESTS = re.compile(
-    r"(?:^|/)(?:tests?|testing|__tests__|fixtures|specs?)/|(?:^|/)test_|[._-](?:test|spec)s?\.\w+$"
+_SHOWS = re.compile(
+    r"(?:^|/)(?:tests?|testing|__tests__|fixtures|specs?|docs?)/|(?:^|/)test_|[._-](?:test|spec)s?\.\w+$"
+    r"|(?:example|sample|template)[^/]*$"
 )
+"""Files that are full of values for a show: in these, keys of services alone count."""
+
 _DOUBTFUL = PLACES | {"jwt", "crypt", "bcrypt"}
-"""Kinds that many texts have for a show."""
+"""Kinds that texts have for a show."""
 
 _HERE = re.compile(r"@(?:localhost|127\.|\[::1\]|example\b|host\b)")
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/]{20}")
-_CONSTANT = re.compile(r"[A-Z]\w+_[A-Z]\w*,?", re.ASCII)
-_MIXED = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])\S{8,}")
+_MIXED = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])(?![./~])[A-Za-z0-9+/=_.~!@#$%^&*:-]+", re.ASCII)
+_NO_SECRET = re.compile(
+    r"[A-Z]\w+_[A-Z]\w*|[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}|\d{4}-\d\d-\d\dT.*", re.ASCII
+)
+"""The name of a constant, the number of something, a date."""
 
 
 def secret_findings(path: str, lines: TextLines, *, longest: int = LONGEST_LINE) -> Iterator[Finding]:
@@ -52,10 +58,10 @@ def secret_findings(path: str, lines: TextLines, *, longest: int = LONGEST_LINE)
     text = lines.text
     if not has_hint(text):
         return
-    is_test = _TESTS.search(path.replace("\\", "/")) is not None
+    is_show = _SHOWS.search(path.replace("\\", "/")) is not None
     for start, end, kind in find(text, in_settings=is_settings_file(PurePath(path).name)):
         value, is_known = text[start:end], kind not in _DOUBTFUL
-        is_accused = _is_key(value) if is_known else _is_made_by_a_machine(value) and not is_test
+        is_accused = _is_key(value) if is_known else not is_show and _is_made_by_a_machine(value, kind)
         if not is_accused or _HERE.match(text, end):
             continue
         place = lines.place(path, start, end)
@@ -66,13 +72,16 @@ def secret_findings(path: str, lines: TextLines, *, longest: int = LONGEST_LINE)
 
 
 def _is_key(value: str) -> bool:
-    """Whether what is known by its looks has more than its first words."""
+    """Whether what is known by its looks is more than its first words, and not for tries."""
     return "_test_" not in value and (not value.startswith("-") or _KEY_LINE.search(value) is not None)
 
 
-def _is_made_by_a_machine(value: str) -> bool:
-    is_mixed = _MIXED.fullmatch(value) is not None and not has_name_words(value)
-    return (is_mixed and not _CONSTANT.fullmatch(value)) or is_gibberish(value, is_quoted=True)
+def _is_made_by_a_machine(value: str, kind: str) -> bool:
+    if kind == "random" or len(value) < (8 if kind == "login" else 12) or _NO_SECRET.fullmatch(value):
+        return False
+    return is_gibberish(value, is_quoted=True) or (
+        _MIXED.fullmatch(value) is not None and not has_name_words(value)
+    )
 
 
 def mask_secrets(text: str, *, path: str = "", rules: Iterable[ReviewRule] = ()) -> str:

@@ -252,6 +252,8 @@ def _quoted_value(
     start = opening.end()
     quote = opening[2]
     if text.startswith(quote * 2, start) and not opening[1]:
+        if hint.match[0].rpartition("\n")[0].rstrip().endswith(":"):
+            return  # the text about a function or a class
         start += 2
         end = text.find(quote * 3, start, start + LONGEST_VALUE)
     else:

@@ -197,7 +197,7 @@ def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
             continue
         if merged and span.start < merged[-1].end:
             last = merged[-1]
-            kind = span.kind if last.kind in PLACES else last.kind
+            kind = last.kind if span.kind in PLACES else span.kind
             merged[-1] = SecretSpan(last.start, max(span.end, last.end), kind)
         else:
             merged.append(span)
