@@ -40,6 +40,10 @@ ROUNDS = 8
 """How often a text is searched again after something was taken out: what is left may make a new secret."""
 
 
+PLACES = frozenset({"named", "option", "header", "login", "command", "table", "manifest", "random"})
+"""Kinds of secrets that only their place gives away; the others are services and formats."""
+
+
 class SecretSpan(NamedTuple):
     """The place and the kind of a secret."""
 
@@ -201,13 +205,15 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
 
 
 def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
-    """The spans in order; those that overlap become one."""
+    """The spans in order; those that overlap become one, of the kind that says most."""
     merged: list[SecretSpan] = []
     for span in sorted(spans):
         if span.end <= span.start:
             continue
         if merged and span.start < merged[-1].end:
-            merged[-1] = merged[-1]._replace(end=max(span.end, merged[-1].end))
+            last = merged[-1]
+            kind = last.kind if span.kind in PLACES else span.kind
+            merged[-1] = SecretSpan(last.start, max(span.end, last.end), kind)
         else:
             merged.append(span)
     return merged
@@ -312,7 +318,9 @@ def suspect_runs(text: str) -> list[tuple[int, int]]:
 
 
 _RANDOM = re.compile(r"(?:[\w-]+=)?(?:0x)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
-_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|login|wallet|(?<![a-z])key)s?\b", re.ASCII)
+_BESIDE = re.compile(
+    r"(?:secret|token|password|passwd|credential|login|wallet|(?<![a-z])(?<!public )key)s?\b", re.ASCII
+)
 _OWN_NAME = re.compile(r"""(?<![\w.-])(?<![a-z] )([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
 
 
