@@ -102,3 +102,14 @@ def test_of_turns_side_by_side_the_first_to_announce_a_line_wrote_it(tmp_path: P
 def test_frames_that_make_no_sense_tell_nothing(facts: TurnFacts, frame: dict[str, Any]) -> None:
     facts.feed("to_client", 1.0, frame)
     assert facts.who("a.py", "made", at(1)) == ("unknown", None)
+
+
+def test_a_hub_notes_who_answered(facts: TurnFacts) -> None:
+    call, options = {"toolCallId": "c1"}, [{"optionId": "yes", "name": "Allow"}]
+    params = {"toolCall": call, "options": options}
+    facts.feed("to_client", 1.0, {"id": 7, "method": "session/request_permission", "params": params}, 12)
+    facts.feed("note", 1.0, {"hub": "settled", "request": "12", "by": "early"})
+    facts.feed("to_agent", 2.0, {"id": 7, "result": {"outcome": {"optionId": "yes"}}})
+    facts.feed("note", 2.0, {"hub": "settled", "request": "11", "by": "another"})
+    facts.feed("note", 2.0, {"hub": "settled", "request": "12", "by": "owner"})
+    assert (facts.approvals, facts.approvers) == ({"c1": "Allow"}, {"c1": "owner"})

@@ -11,7 +11,7 @@ from pathlib import Path
 from dragoman_app.apps.console import CommandFailed
 from dragoman_local.journal import Journal, open_journal
 from dragoman_local.journal.history import history_path
-from dragoman_local.workspace.folder_memory import FolderMemory, root_of
+from dragoman_local.workspace.folder_memory import FolderMemory, roots_around
 from dragoman_local.workspace.text import lines_of
 from dragoman_local.workspace.tree_store import TreeStore, Turn, store_beside
 
@@ -57,13 +57,13 @@ def session_turns(store: TreeStore, session: str | None, folder: str) -> list[Tu
 
 def folder_of(store: TreeStore, path: str) -> str:
     """The remembered folder that a path is in. Raises `CommandFailed`."""
-    root = root_of(store, path)
-    if root is None:
+    roots = roots_around(store, path)
+    if not roots:
         raise CommandFailed(
             f"no turn ran in the folder of {path}, so nothing is known of it",
             "name the folder of the session with --folder, or another journal with --journal",
         )
-    return root
+    return roots[0]
 
 
 @asynccontextmanager

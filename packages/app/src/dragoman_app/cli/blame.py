@@ -99,7 +99,7 @@ def run_why(args: argparse.Namespace) -> int:
     for name, text in (
         ("prompt", line.prompt),
         ("thought", story.thought),
-        ("approved", line.approved_by),
+        ("approved", ", by ".join(filter(None, (line.approved_by, line.approver)))),
         ("diff", story.diff),
     ):
         if text:

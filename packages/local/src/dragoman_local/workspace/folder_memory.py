@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from msgspec import Struct
 
@@ -27,17 +28,20 @@ class BlamedLine(Struct, frozen=True, kw_only=True):
     model: str | None = None
     tool_call: str | None = None
     approved_by: str | None = None
+    """What was answered when the agent asked."""
+    approver: str | None = None
+    """Who answered, where a hub noted it: a token's name, or `policy`."""
 
 
-def root_of(store: TreeStore, path: str) -> str | None:
-    """The remembered folder that a path is in: of several, the one that saw it change most often."""
+def roots_around(store: TreeStore, path: str) -> list[str]:
+    """The remembered folders that a path is in; first the one that saw it change most often."""
     whole = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     roots = [root for root in store.roots() if whole == root or whole.startswith(f"{root}/")]
 
     def rank(root: str) -> tuple[int, int]:
         return len(store.changes_of(root, os.path.relpath(whole, root))), len(root)
 
-    return max(roots, key=rank, default=None)
+    return sorted(roots, key=rank, reverse=True)
 
 
 async def look_now(store: TreeStore, root: str) -> Snapshot:
@@ -50,14 +54,17 @@ async def look_now(store: TreeStore, root: str) -> Snapshot:
 class FolderMemory:
     """Who wrote the lines of files in one folder, as they were at its last look."""
 
-    def __init__(self, store: TreeStore, root: str, open_journal: OpenJournal) -> None:
+    def __init__(
+        self, store: TreeStore, root: str, open_journal: OpenJournal, *, most_bytes: float = inf
+    ) -> None:
+        """Reads the store. With `most_bytes`, so much is read of earlier contents, and so much of frames."""
         self.root = root
-        self._history = LineHistory(store, root, choose=self._choose)
+        self._history = LineHistory(store, root, choose=self._choose, most_bytes=most_bytes)
         line = self._history.line
         self.turns = [turn for turn in line.turns if turn.kind == "turn"]
         times = {look.id: look.time for look in line.looks}
         ends = {turn.id: times[turn.last] for turn in self.turns if turn.last in times}
-        self.facts = FactsReader(line.roots, ends, open_journal)
+        self.facts = FactsReader(line.roots, ends, open_journal, most_bytes=most_bytes)
 
     def _choose(self, turns: Sequence[Turn], change: Change, line: str) -> Turn | None:
         return self.facts.choose(turns, change, line)
@@ -88,6 +95,11 @@ class FolderMemory:
     ) -> dict[str, list[BlamedLine]]:
         turns = {origin.turn.id: origin.turn for own in origins.values() for origin in own if origin.turn}
         await self.facts.read(list(turns.values()))
+        return await asyncio.to_thread(self._blame_all, texts, origins)
+
+    def _blame_all(
+        self, texts: Mapping[str, Sequence[str]], origins: Mapping[str, Sequence[Origin]]
+    ) -> dict[str, list[BlamedLine]]:
         blamed: dict[str, list[BlamedLine]] = {}
         for path, own in origins.items():
             lines: list[BlamedLine] = []
@@ -104,6 +116,7 @@ class FolderMemory:
         turn: Turn | None = origin.turn
         if turn is None:
             return BlamedLine(line=number, by=by)
+        facts = self.facts.of(turn)
         return BlamedLine(
             line=number,
             by=by,
@@ -111,7 +124,8 @@ class FolderMemory:
             turn=turn.number,
             prompt=turn.prompt,
             agent=turn.agent,
-            model=self.facts.of(turn).model or None,
+            model=facts.model or None,
             tool_call=call,
-            approved_by=None if call is None else self.facts.of(turn).approvals.get(call),
+            approved_by=facts.approvals.get(call or ""),
+            approver=facts.approvers.get(call or ""),
         )

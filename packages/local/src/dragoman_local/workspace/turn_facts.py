@@ -8,10 +8,12 @@ known. Who asks brings the journals.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from math import inf
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
@@ -34,8 +36,10 @@ By = Literal["agent", "person", "command", "unknown"]
 
 
 class RecordedFrame(Protocol):
-    """A frame of a stream, and when and to whom it went."""
+    """A frame of a stream, its place there, and when and to whom it went."""
 
+    @property
+    def sequence(self) -> int: ...
     @property
     def direction(self) -> str: ...
     @property
@@ -69,12 +73,16 @@ class TurnFacts:
     def __init__(self, root: str) -> None:
         self.approvals: dict[str, str] = {}
         """By tool call, what was answered when its agent asked."""
+        self.approvers: dict[str, str] = {}
+        """By tool call, who answered, where a hub noted it."""
         self.thoughts: dict[str, str] = {}
         """By tool call, what the agent thought since the one before."""
         self.diffs: dict[str, str] = {}
         """By tool call, what it said that it changes."""
         self.model = ""
         """What the agent said of its model, if it said so."""
+        self.prompt_place = 0
+        """Where its prompt is in the stream of a hub; 0 if nobody knows."""
         self.runs: dict[str, CommandRun] = {}
         """By tool call or terminal, the commands that ran."""
         self._thinking: list[str] = []
@@ -88,9 +96,15 @@ class TurnFacts:
         self._commands: dict[str, list[float]] = {}  # by tool call or terminal: begin, and end if it has one
         self._terminal_calls: dict[str, str] = {}
         self._questions: dict[str, tuple[str, Mapping[str, Any]]] = {}  # requests without an answer
+        self._asked_calls: dict[str, str] = {}  # by the place of the question, the tool call that it is about
         self._times = [0.0, 0.0]  # of the last frame, and of the one before it that came at another time
 
-    def feed(self, direction: str, time: float, frame: Mapping[str, Any]) -> None:
+    def feed(self, direction: str, time: float, frame: Mapping[str, Any], sequence: int = 0) -> None:
+        if direction == "note":
+            call = self._asked_calls.get(str(frame.get("request")))
+            if call in self.approvals and frame.get("hub") == "settled":
+                self.approvers[call] = str(frame.get("by", ""))
+            return
         params = frame.get("params")
         params = params if isinstance(params, dict) else {}
         match frame.get("method"):
@@ -102,7 +116,9 @@ class TurnFacts:
                 self._see_write(params, time)
             case ("terminal/create" | "terminal/wait_for_exit" | "session/request_permission") as method:
                 self._questions[str(frame.get("id"))] = (method, params)
-                if method == "terminal/create":
+                if method == "session/request_permission" and isinstance(params.get("toolCall"), dict):
+                    self._asked_calls[str(sequence)] = str(params["toolCall"].get("toolCallId"))
+                elif method == "terminal/create":
                     words = [params.get("command"), *_list(params.get("args"))]
                     self.runs[f"request {frame.get('id')}"] = CommandRun(" ".join(map(str, words)))
                     self._commands[f"request {frame.get('id')}"] = [self._begin(time)]
@@ -272,6 +288,17 @@ def _model_of(frame: bytes) -> str:
         return ""
 
 
+def _key_of(frame: bytes) -> str:
+    """What a hub calls a prompt."""
+    try:
+        match decode_json(frame, dict[str, Any]):
+            case {"params": {"_meta": {"dragoman": {"key": str(key)}}}}:
+                return key
+    except msgspec.MsgspecError:
+        pass
+    return ""
+
+
 def model_in(value: object) -> str:
     """Return the model in a frame: in an answer, an update or a note of the hub; empty if none."""
     match value:
@@ -287,56 +314,96 @@ def model_in(value: object) -> str:
     return ""
 
 
+_NOTHING = TurnFacts("")
+
+
 class FactsReader:
     """Reads the facts of turns, each once."""
 
     def __init__(
-        self, roots: Mapping[int, str], ends: Mapping[int, float], open_journal: OpenJournal
+        self,
+        roots: Mapping[int, str],
+        ends: Mapping[int, float],
+        open_journal: OpenJournal,
+        *,
+        most_bytes: float = inf,
     ) -> None:
-        """By turn, its folder, and when the look after it began."""
+        """By turn, its folder, and when the look after it began. Of turns behind so many bytes of frames,
+        nothing is known.
+        """
         self._open_journal = open_journal
         self._roots = roots
         self._ends = ends
+        self._bytes_left = most_bytes
         self._known: dict[int, TurnFacts] = {}
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there was more to read than it may."""
+        return self._bytes_left < 0
 
     async def read(self, turns: Sequence[Turn]) -> None:
         """Read the missing facts. An unreadable journal gives none."""
         by_stream: dict[tuple[str, str], list[Turn]] = {}
         for turn in turns:
-            if turn.id not in self._known:
+            if turn.id not in self._known and not self.is_cut:
                 self._known[turn.id] = TurnFacts(self._roots[turn.id])
                 by_stream.setdefault((turn.journal, turn.stream), []).append(turn)
         for path in {journal for journal, _ in by_stream}:
             try:
                 async with self._open_journal(path) as journal:
                     for (place, stream), own in by_stream.items():
-                        model = ""
                         if place == path and await journal.info(stream) is not None:
-                            async for page in journal.replay(stream):
-                                for entry in page:
-                                    if any(name in entry.frame for name in _MODEL_NAMES):
-                                        model = _model_of(entry.frame) or model
-                                    self._feed(own, entry.direction, entry.time, entry.frame, model)
+                            await self._read_stream(journal, stream, own)
             except (DragomanError, OSError):
                 continue
 
-    def _feed(self, turns: Sequence[Turn], direction: str, time: float, frame: bytes, model: str) -> None:
-        own = [turn for turn in turns if turn.time <= time <= self._ends.get(turn.id, time) + 1]
-        if own and direction != "note":
+    async def _read_stream(self, journal: RecordedStreams, stream: str, turns: Sequence[Turn]) -> None:
+        model, end = "", max(self._end_of(turn) for turn in turns)
+        async for page in journal.replay(stream):
+            self._bytes_left -= sum(len(entry.frame) for entry in page)
+            if self.is_cut:
+                for turn in turns:
+                    if self._end_of(turn) > page[0].time:
+                        del self._known[turn.id]
+                return
+            # Off the loop: it parses much of the page, and asks the disk where paths lead.
+            model = await asyncio.to_thread(self._feed_page, turns, page, model)
+            if page[-1].time > end:
+                return
+
+    def _end_of(self, turn: Turn) -> float:
+        return self._ends.get(turn.id, inf) + 1
+
+    def _feed_page(self, turns: Sequence[Turn], page: Sequence[RecordedFrame], model: str) -> str:
+        for entry in page:
+            if any(name in entry.frame for name in _MODEL_NAMES):
+                model = _model_of(entry.frame) or model
+            if entry.direction == "to_agent" and b'"session/prompt"' in entry.frame:
+                key = _key_of(entry.frame)
+                for turn in turns:
+                    if key and turn.key == key:
+                        self._known[turn.id].prompt_place = entry.sequence
+            self._feed(turns, entry, model)
+        return model
+
+    def _feed(self, turns: Sequence[Turn], entry: RecordedFrame, model: str) -> None:
+        own = [turn for turn in turns if turn.time <= entry.time <= self._end_of(turn)]
+        if own and (entry.direction != "note" or b'"settled"' in entry.frame):
             try:
-                value = decode_json(frame, dict[str, Any])
+                value = decode_json(entry.frame, dict[str, Any])
             except msgspec.MsgspecError:  # what is not a frame says nothing
                 return
             for turn in own:
                 self._known[turn.id].model = model
-                self._known[turn.id].feed(direction, time, value)
+                self._known[turn.id].feed(entry.direction, entry.time, value, entry.sequence)
 
     def has(self, turn: Turn) -> bool:
         """Whether the facts of these turns were read."""
         return turn.id in self._known
 
     def of(self, turn: Turn) -> TurnFacts:
-        return self._known[turn.id]
+        return self._known.get(turn.id, _NOTHING)
 
     def choose(self, turns: Sequence[Turn], change: Change, line: str) -> Turn | None:
         """Return which of several turns wrote a line: the one that announced it first, since others then
