@@ -285,7 +285,10 @@ def _change(change: FileChange) -> Iterator[str]:
     elif change.old is None:
         yield from (f"New text of {path}:", *_indent_lines(change.new))
     else:
-        yield f"Change of {path}{', everywhere' if change.everywhere else ''}:"
+        yield (
+            f"Change of {path}{', everywhere' if change.everywhere else ''}:"
+            f"{' its text stays the same' if change.old == change.new else ''}"
+        )
         yield from (f"  {line}" for line in diff_lines(change.old, change.new))
 
 
