@@ -21,16 +21,18 @@ from dragoman_local.workspace.roots import Roots
 from dragoman_local.workspace.settings import FileSettings
 
 MOST_BYTES = 1024 * 1024
-"""Bytes of text in one answer: far more than anybody reads, little enough for a phone."""
+"""The most bytes of text in one answer: small enough for a phone."""
 
 WINDOW = 2000
-"""Lines of a larger file in one answer."""
+"""The lines of a larger file in one answer."""
 
 SETTINGS = FileSettings(read_bytes=MOST_BYTES, scan_bytes=64 * MOST_BYTES, hash_bytes=0)
 
 
 def read_file(folders: Sequence[str], path: str, *, line: int, grant: Grant) -> JsonObject:
-    """`{path, text, first, size, isWhole, isCovered}`; `first` is the number of the first line of `text`."""
+    """Return `{path, text, first, size, isWhole, isCovered}`; `first` is the number of the first line of
+    `text`.
+    """
     if not path or "\0" in path:
         raise invalid_params("path is missing")
     absolute = os.path.join(folders[0], path)
