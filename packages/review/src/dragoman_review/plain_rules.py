@@ -1,4 +1,4 @@
-"""Rules that need no grammar and no worker: patterns over lines, for judging while a user waits.
+"""Rules that need no grammar and no worker: patterns over lines, for checks while a user waits.
 
 Loading them takes a tenth of a second; `risks` does it when the first proposal is judged.
 """
@@ -22,9 +22,9 @@ class PlainRules:
         self._when_run = {rule.id: rule.when_run for rule in self._rules if rule.when_run is not None}
 
     def findings(self, source: ReviewSource, *, longest: int) -> Iterator[Finding]:
-        """The findings in a text; lines count up to `longest` characters."""
+        """Return the findings in a text; lines count up to `longest` characters."""
         return text_findings(source.path, TextLines(source.text), self._rules, longest=longest)
 
     def severity_when_run(self, rule: str, severity: Severity) -> Severity:
-        """The severity of a finding in a command that is about to be run."""
+        """Return the severity of a finding in a command that is about to run."""
         return self._when_run.get(rule, severity)

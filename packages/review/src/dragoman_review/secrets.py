@@ -20,8 +20,8 @@ _SHOWN = re.compile(r"[^\r\n]")
 
 
 def mask_secrets(text: str, *, path: str = "", rules: Iterable[ReviewRule] = ()) -> str:
-    """The text with each secret in it made unreadable. `path` tells the language, if it is a file. `rules` of
-    a repository find more secrets; they take nothing away, also where one has the name of ours.
+    """Return the text with each secret hidden. `path` gives the language of a file. `rules` of a repository
+    find more secrets; they never replace ours, even with the same name.
     """
     lines = TextLines(text)
     spans = [span[:2] for span in find(text, in_settings=is_settings_file(PurePath(path).name))]
