@@ -119,10 +119,9 @@ def _explain(complaint: str) -> str | None:
 
 
 def _content(path: str) -> str:
-    try:
+    with suppress(OSError):
         return Path(path).read_text("utf-8").strip()
-    except OSError:
-        return ""
+    return ""
 
 
 def hold_or_refuse(profile: Profile) -> None:
@@ -255,6 +254,7 @@ class SessionWall:
         self._is_chosen = profile != "auto"
         self._secrets = secrets
         self._lock = threading.Lock()
+        self._is_closed = False
         self._folders: tuple[str, ...] = ()
         self._wall: Wall | None = None
         self.is_told = False
@@ -263,14 +263,18 @@ class SessionWall:
 
     def open(self, folders: Sequence[str]) -> Wall | None:
         """The sandbox for commands in these folders, or none. Raises `LocalMistake` where a profile that
-        somebody chose cannot be held.
+        somebody chose cannot be held, and once it is closed.
         """
         if self._profile == "off":
             return None
         with self._lock:
             if self._folders != tuple(folders):
                 self._build(folders)
-            return self._wall
+            wall = self._wall
+        if self._is_closed:
+            self.close()
+            raise LocalMistake("the session is closed")
+        return wall
 
     @property
     def text(self) -> str:
@@ -278,7 +282,7 @@ class SessionWall:
         return f"no sandbox: {self.reason}" if self._wall is None else self._profile
 
     def _build(self, folders: Sequence[str]) -> None:
-        self.close()
+        self._remove()
         try:
             hold_or_refuse(self._profile)
             self._wall = Wall(self._profile, folders=folders, secrets=self._secrets)
@@ -290,7 +294,13 @@ class SessionWall:
         self._folders = tuple(folders)
 
     def close(self) -> None:
-        """Remove what belongs to the sandbox. It can be opened again."""
+        """Remove what belongs to the sandbox. It waits for nobody: a thread that is making it removes it."""
+        self._is_closed = True
+        if self._lock.acquire(blocking=False):
+            self._remove()
+            self._lock.release()
+
+    def _remove(self) -> None:
         if self._wall is not None:
             self._wall.close()
         self._wall, self._folders = None, ()
