@@ -150,8 +150,8 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
         yield from (escape.start() for escape in _ESCAPED.finditer(text))
 
 
-_QUOTE = re.compile(rb'(?<!\\)"')
-"""A quote that ends a string of JSON, behind which a value may begin."""
+_QUOTE = re.compile(rb'"(?<!\\")')
+"""A quote that ends a string of JSON, behind which a value may begin. Its sign comes first: so it is found quickly."""
 
 
 def _is_prose_plain(low: str, octets: bytes) -> bool:
