@@ -151,7 +151,9 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
 
 
 _QUOTE = re.compile(rb'"(?<!\\")')
-"""A quote that ends a string of JSON, behind which a value may begin. Its sign comes first: so it is found quickly."""
+"""A quote that ends a string of JSON, behind which a value may begin; the sign first, so that it is
+found quickly.
+"""
 
 
 def _is_prose_plain(low: str, octets: bytes) -> bool:

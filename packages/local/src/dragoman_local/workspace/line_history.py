@@ -131,9 +131,7 @@ class LineHistory:
         self._between = _turns_by_look(line.looks, line.turns)
 
     def origins(self, path: str) -> list[tuple[str, Origin]] | None:
-        """Return the lines of a file at the last snapshot, with their origins; None if it is not stored as
-        text.
-        """
+        """Return the lines of a file at the last snapshot with their origins; None if no text is stored."""
         return self.origins_of([path]).get(path)
 
     def origins_of(self, paths: Iterable[str]) -> dict[str, list[tuple[str, Origin]]]:
@@ -276,9 +274,7 @@ class LineHistory:
         look: Look,
         removed: RemovedLines[Origin],
     ) -> _Edit | None:
-        """Keep the authors of unchanged lines in a changed file. What was removed may have moved to
-        others.
-        """
+        """Keep the authors of unchanged lines in a changed file. Removed ones may have moved to others."""
         path, entry = change.path, change.entry
         old = files.get(path)
         is_sure = change.is_sure and (path not in files or (old is not None and old.is_sure))
