@@ -20,9 +20,9 @@ from dragoman.system.git_process import GitFailed, GitTimeout
 from dragoman.text.json_values import encode_json
 from dragoman.text.sanitize import sanitize_line
 from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
-from dragoman_app.apps.folder_memory import BlamedLine, FolderMemory, look_now, open_store
-from dragoman_app.apps.turn_facts import By
+from dragoman_app.apps.folder_memory import memory_of, open_store
 from dragoman_local.secrets.search import redact
+from dragoman_local.workspace.folder_memory import BlamedLine, FolderMemory, look_now
 from dragoman_local.workspace.git_objects import (
     AddedLines,
     added_lines,
@@ -33,6 +33,7 @@ from dragoman_local.workspace.git_objects import (
 )
 from dragoman_local.workspace.snapshot_entries import content_digest
 from dragoman_local.workspace.tree_store import TreeStore
+from dragoman_local.workspace.turn_facts import By
 
 NOTES = "dragoman"
 """The ref of the notes, below `refs/notes`."""
@@ -129,7 +130,7 @@ async def _attest(
             if await asyncio.to_thread(os.path.isdir, root):
                 async with await look_now(store, root):
                     pass
-            memories[root] = FolderMemory(store, root)
+            memories[root] = memory_of(store, root)
     texts: dict[str, dict[str, bytes]] = {}
     places: dict[str, list[tuple[str, str]]] = {}
     for file, data in zip(added, read_objects(folder, [file.object for file in added]), strict=True):

@@ -20,7 +20,8 @@ from dragoman.system.git_process import GitFailed, GitTimeout
 from dragoman.text.sanitize import sanitize_line
 from dragoman.version import VERSION
 from dragoman_app.apps.console import CommandFailed, UsageMistake, say, say_json
-from dragoman_app.apps.folder_memory import BlamedLine, FolderMemory, look_now, open_store, read_text, root_of
+from dragoman_app.apps.folder_memory import folder_of, memory_of, open_store, read_text
+from dragoman_local.workspace.folder_memory import BlamedLine, FolderMemory, look_now
 from dragoman_local.workspace.git_objects import ask_git
 from dragoman_local.workspace.tree_store import TreeStore
 
@@ -56,7 +57,7 @@ def _lines(args: argparse.Namespace) -> tuple[FolderMemory, str, list[BlamedLine
     whole = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))
     with open_store(args.journal) as store:
         folder = os.path.realpath(args.folder) if args.folder else None
-        root = folder if folder in store.roots() else root_of(store, whole)
+        root = folder if folder in store.roots() else folder_of(store, whole)
         memory, lines = asyncio.run(_blame(store, root, os.path.relpath(whole, root)))
     if first > max(len(lines), 1):
         raise CommandFailed(f"{file} has {len(lines)} lines", "choose others with --lines")
@@ -66,8 +67,12 @@ def _lines(args: argparse.Namespace) -> tuple[FolderMemory, str, list[BlamedLine
 async def _blame(store: TreeStore, root: str, path: str) -> tuple[FolderMemory, list[BlamedLine]]:
     async with await look_now(store, root):
         pass
-    memory = FolderMemory(store, root)
-    return memory, await memory.blame(path)
+    memory = memory_of(store, root)
+    lines = await memory.blame(path)
+    if lines is None:
+        count = len(await asyncio.to_thread(read_text, Path(root, path)))
+        lines = [BlamedLine(line=number, by="unknown") for number in range(1, count + 1)]
+    return memory, lines
 
 
 def run_why(args: argparse.Namespace) -> int:
@@ -94,7 +99,7 @@ def run_why(args: argparse.Namespace) -> int:
     for name, text in (
         ("prompt", line.prompt),
         ("thought", story.thought),
-        ("approved", line.approved_by),
+        ("approved", ", by ".join(filter(None, (line.approved_by, line.approver)))),
         ("diff", story.diff),
     ):
         if text:

@@ -241,6 +241,8 @@ examples:
 examples:
   dragoman rewind --to 3 --dry-run             show what would change without turn 3 and later turns
   dragoman rewind --to 3                       put the files back to their state before turn 3
+  dragoman rewind --to 3 --steps               list what each tool call of turn 3 did to files
+  dragoman rewind --to 3 --step 2              put the files back to their state before its step 2
   dragoman rewind SESSION --to 1               back to before the first turn of that session
   dragoman rewind --undo                       undo the last rewind in this folder
 

@@ -12,6 +12,7 @@ from dragoman.decoders import convert
 from dragoman.errors import Elsewhere, ErrorAnswer, LocalMistake
 from dragoman.wire.codes import invalid_params, invalid_request, method_not_found
 from dragoman.wire.envelope import JsonObject
+from dragoman_hub.clients.blame_methods import BlameMethods
 from dragoman_hub.clients.client import ClientHub, HubClient
 from dragoman_hub.clients.commit_methods import CommitMethods
 from dragoman_hub.clients.install_methods import InstallMethods
@@ -82,6 +83,7 @@ class HubMethods:
             "agents/uninstall": installs.uninstall,
             "files": self._files,
             "file": self._file,
+            "blame": BlameMethods(hub, views).blame,
             "folders": self._folders,
             "terminal": self._terminal,
             "changes": self._changes,

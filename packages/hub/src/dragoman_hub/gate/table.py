@@ -117,6 +117,7 @@ REQUESTS: dict[str, GateRow] = {
     f"{HUB}files": GateRow(scopes=("observe",), effect="look"),
     # Below the session's folders, and nowhere that the token may not open: see `read_file`.
     f"{HUB}file": GateRow(scopes=("observe",), effect="look"),
+    f"{HUB}blame": GateRow(scopes=("observe",), effect="look"),
     # It names only folders that the token may open: see `folders`.
     f"{HUB}folders": GateRow(scopes=("prompt",), effect="look"),
     f"{HUB}terminal": GateRow(scopes=("observe",), effect="look"),

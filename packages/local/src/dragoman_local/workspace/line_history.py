@@ -17,6 +17,7 @@ from itertools import count, pairwise
 from math import inf
 from typing import NamedTuple
 
+from dragoman.errors import LocalMistake
 from dragoman_local.workspace.change_set import is_temporary
 from dragoman_local.workspace.folder_line import folder_line
 from dragoman_local.workspace.line_match import (
@@ -114,11 +115,11 @@ class LineHistory:
         *,
         choose: ChooseTurn = nobody,
         since: int = 0,
+        most_bytes: float = inf,
     ) -> None:
         """`since` limits the history to changes after that snapshot."""
-        self._store = store
-        self._choose = choose
-        self._since = since
+        self._bytes_left = most_bytes
+        self._store, self._choose, self._since = store, choose, since
         self.line = line = folder_line(store, root, since=since)
         self._looks, self._places = line.looks, {look.id: place for place, look in enumerate(line.looks)}
         self._others = [
@@ -327,6 +328,9 @@ class LineHistory:
         if not change.entry.is_kept or change.entry.kind == "link":
             return None
         try:
+            self._bytes_left -= change.entry.size
+            if self._bytes_left < 0:
+                raise LocalMistake("this file changed too often to read all of its history here")
             data = self._store.content(change.entry.digest)
         except FileNotFoundError:
             return None

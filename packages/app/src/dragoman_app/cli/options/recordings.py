@@ -123,6 +123,10 @@ def add_rewind(parser: Parser) -> None:
         type=int,
         help="the state before this turn, counted from 1: `--to 3` is what turn 2 left",
     )
+    parser.add_argument("--steps", action="store_true", help="list the steps of that turn; changes nothing")
+    parser.add_argument(
+        "--step", metavar="N", type=int, help="the state before step N of that turn, as --steps counts them"
+    )
     parser.add_argument("--undo", action="store_true", help="undo the last rewind in this folder")
     parser.add_argument("--folder", metavar="DIR", help="the folder of the session, if it is not this one")
     parser.add_argument("--dry-run", action="store_true", help="show the changes, without making them")
