@@ -131,9 +131,7 @@ class LineHistory:
         self._between = _turns_by_look(line.looks, line.turns)
 
     def origins(self, path: str) -> list[tuple[str, Origin]] | None:
-        """Return the lines of a file at the last snapshot, with their origins; None if it is not stored as
-        text.
-        """
+        """Return a file's lines at the last snapshot, with their origins; None if not stored as text."""
         return self.origins_of([path]).get(path)
 
     def origins_of(self, paths: Iterable[str]) -> dict[str, list[tuple[str, Origin]]]:
