@@ -64,7 +64,6 @@ class Holders:
         self.codes: dict[str, str] = {}
         """Of devices, by their trick: a code for each while its giver is there."""
         for trick in PAIR_TRICKS:
-            wait_for_token(hub, self.tokens[trick.token])
             with Visitor(hub.place, self.tokens[trick.token]) as giver:
                 giver.introduce(agent="haven", lazy=True)
                 self.codes[trick.name] = (
@@ -115,18 +114,6 @@ def make_token(hub: HubProcess, *words: str) -> str:
     with redirect_stdout(io.StringIO()) as said:
         assert command_of(hub, "hub", "token", "add", *words, "--json") == 0
     return str(json.loads(said.getvalue())["token"])
-
-
-def wait_for_token(hub: HubProcess, token: str) -> None:
-    """A hub notices a new token within a second."""
-    ends = time.monotonic() + patience(10)
-    while True:
-        try:
-            with Visitor(hub.place, token):
-                return
-        except InvalidStatus:
-            assert time.monotonic() < ends
-            time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")

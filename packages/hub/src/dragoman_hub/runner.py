@@ -144,7 +144,7 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
         admission = Admission({}, hosts=door.names(settings), origins=settings.origins)
         live = LiveGrants(store, admission, on_revoked=lambda _: _end_strangers(hub, admission))
         live.refresh()
-        hub.pairings = Pairings(admission, store, on_added=live.refresh)
+        hub.pairings = Pairings(admission, store)
         await stack.enter_async_context(
             _open_hub(hub, place.cluster, push=_push(settings, folder, admission))
         )

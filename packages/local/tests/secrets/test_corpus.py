@@ -10,6 +10,7 @@ made up. `misleading.txt` has what looks like a secret and is none.
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -69,4 +70,17 @@ def test_lines_of_installed_packages_stay_as_they_are() -> None:
     if len(lines) < ENOUGH:
         pytest.skip(f"{len(lines)} lines: packages are missing")
     wrong = [line[:200] for line in lines if redact(line) != line]
+    assert len(wrong) <= len(lines) / LINES_OF_ONE_ERROR, wrong
+
+
+def test_lines_stay_as_they_are_among_those_around_them() -> None:
+    lines = list(ordinary_lines())
+    if len(lines) < ENOUGH:
+        pytest.skip(f"{len(lines)} lines: packages are missing")
+    wrong = []
+    for path, part in groupby(lines, key=lambda line: line.path):
+        texts = [line.text for line in part]
+        shown = redact("\n".join(texts), keep_lines=True).split("\n")
+        assert len(shown) == len(texts)
+        wrong += [(path, text) for text, line in zip(texts, shown, strict=True) if text != line]
     assert len(wrong) <= len(lines) / LINES_OF_ONE_ERROR, wrong

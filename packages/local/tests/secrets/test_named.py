@@ -136,6 +136,11 @@ def test_letters_in_an_order_that_no_words_have_are_a_secret(text: str) -> None:
     assert LETTERS not in redact(text.format(LETTERS))
 
 
+@every("text", ['("Authorization", "Basic {}")', "headers.set('Authorization', 'Basic {}');"])
+def test_what_a_header_has_behind_its_scheme_is_a_secret(text: str) -> None:
+    assert "q7Zk" not in redact(text.format("q7Zk" * 5))
+
+
 STAYS = [
     'secret = "httpsProxyHandler"',
     "token: MyHttpsTokenHandlerFactory",
@@ -179,6 +184,14 @@ STAYS = [
     "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
     "ask-the-other-question-tomorrow-morning",
     "-----BEGIN PUBLIC KEY-----",
+    "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA0Z3VS5JJcds3xfn",
+    # lists of names
+    "names = [\n    'fputcsv',\n    'passthru',\n    'readfile',\n    'realpath',\n]\n",
+    "    r'passwordbox|'\n    r'pause|'\n    r'random|'\n",
+    '    "ssh2_auth_password",\n    "ssh2_auth_pubkey_file",\n',
+    "def sign(private_key: Ed25519PrivateKey | Ed448PrivateKey) -> bytes: ...",
+    'class SimpleCredential(Credential):\n    """Simple credentials implementation"""\n',
+    "image = '" + "A" * 40 + "BAAA" + "A" * 40 + "'",
     "Here is the key idea: count each token, pass the result on, and keep a cookie's header.",
 ]
 

@@ -16,6 +16,7 @@ from dragoman_review.callers import CALLER
 from dragoman_review.finding import RuleText
 from dragoman_review.python_ast import SYNTAX
 from dragoman_review.rules import ReviewRule, all_rules, own_rules
+from dragoman_review.secrets import HARDCODED
 from dragoman_review.suppression import COMPLAINTS
 from dragoman_review.whole_text import CHECKS
 
@@ -34,7 +35,7 @@ class RuleExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[RuleText, ...]:
     """Our rules, and those of users."""
-    rules = [*CHECKS, *NAMED_BY_US, *all_rules(more), CALLER, SYNTAX, *COMPLAINTS]
+    rules = [*CHECKS, *NAMED_BY_US, *all_rules(more), CALLER, SYNTAX, HARDCODED, *COMPLAINTS]
     return tuple(sorted(rules, key=lambda rule: rule.id))
 
 

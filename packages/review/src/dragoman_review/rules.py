@@ -99,12 +99,10 @@ def rule_anchor(rule: str) -> str:
 @functools.cache
 def own_rules() -> tuple[ReviewRule, ...]:
     """The rules that come with the package."""
-    return tuple(rule for path in sorted(_DATA.glob("rules-*.toml")) for rule in _read_own(path))
-
-
-@functools.cache
-def _read_own(path: Path) -> tuple[ReviewRule, ...]:
-    return parse_rules(path.read_text("utf-8"), str(path), is_ours=True)
+    paths = sorted(_DATA.glob("rules-*.toml"))
+    return tuple(
+        rule for path in paths for rule in parse_rules(path.read_text("utf-8"), str(path), is_ours=True)
+    )
 
 
 def read_rules(path: Path) -> tuple[ReviewRule, ...]:
@@ -212,14 +210,6 @@ def _refuse_twins(rules: Sequence[ReviewRule], where: str) -> None:
         if rule.id in ids:
             raise BadRule(where, f"two rules have the id {rule.id}")
         ids.add(rule.id)
-
-
-def secret_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
-    """The rules that find secrets: those of Dragoman in one file, and those of projects. A rule of the same
-    id does not take the place of ours here: nobody can make a secret readable.
-    """
-    ours = _read_own(_DATA / "rules-secrets.toml")
-    return (*ours, *(rule for rule in more if rule.entropy > 0 and rule not in ours))
 
 
 def all_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:

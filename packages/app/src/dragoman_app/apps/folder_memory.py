@@ -18,7 +18,7 @@ from dragoman_local.workspace.tree_store import TreeStore, Turn, store_beside
 
 @contextmanager
 def open_store(journal: str | None) -> Iterator[TreeStore]:
-    """The store beside a journal. Raises `CommandFailed` if there is none."""
+    """Open the store beside a journal. Raises `CommandFailed` if there is none."""
     store = store_beside(journal or history_path())
     if not os.path.exists(store.path):
         raise CommandFailed(
@@ -32,8 +32,8 @@ def open_store(journal: str | None) -> Iterator[TreeStore]:
 
 
 def session_turns(store: TreeStore, session: str | None, folder: str) -> list[Turn]:
-    """The turns of a session, each once for each of its folders; without a session, of the last one in the
-    folder. Raises `CommandFailed`.
+    """Return the turns of a session, once for each of its folders; without a session, of the last session in
+    the folder. Raises `CommandFailed`.
     """
     if session is None:
         here = [turn for turn in store.turns(folder) if turn.kind == "turn"]
@@ -67,7 +67,8 @@ def folder_of(store: TreeStore, path: str) -> str:
 
 
 @asynccontextmanager
-async def _open_recorded(path: str) -> AsyncIterator[Journal]:
+async def open_recorded(path: str) -> AsyncIterator[Journal]:
+    """The journal at a path; FileNotFoundError if there is none."""
     if not await asyncio.to_thread(os.path.exists, path):  # to open it would make it
         raise FileNotFoundError(path)
     async with open_journal(Path(path)) as journal:
@@ -76,11 +77,11 @@ async def _open_recorded(path: str) -> AsyncIterator[Journal]:
 
 def memory_of(store: TreeStore, root: str) -> FolderMemory:
     """What is known of a folder, with the journals of its turns."""
-    return FolderMemory(store, root, _open_recorded)
+    return FolderMemory(store, root, open_recorded)
 
 
 def read_text(path: Path) -> list[str]:
-    """The lines of a file; none of what is not text."""
+    """Return the lines of a file; none if it is not text."""
     try:
         data = path.read_bytes()
     except OSError as error:

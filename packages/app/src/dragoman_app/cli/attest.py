@@ -1,4 +1,4 @@
-"""`dragoman attest`: who wrote the lines that a commit adds, and what happened in the turns that did.
+"""`dragoman attest`: who wrote the lines that a commit adds, and what happened in those turns.
 
 Lines are those of git's diff; whose each is says the memory of turns (`blame`), also that of other work trees
 of the repository. Prompts are not told unless somebody asks for them, and secrets never.
@@ -36,7 +36,7 @@ from dragoman_local.workspace.tree_store import TreeStore
 from dragoman_local.workspace.turn_facts import By
 
 NOTES = "dragoman"
-"""The ref of notes, below `refs/notes`."""
+"""The ref of the notes, below `refs/notes`."""
 
 _CHECK = re.compile(
     r"\b(?:\w*tests?|check|lint|review|verify|specs?|mypy|pyright|ruff|eslint|jest|vitest|tox|nox)\b",
@@ -45,13 +45,13 @@ _CHECK = re.compile(
 """What names a test or a review in a command."""
 
 TEXT = 200
-"""Characters that are told of a command."""
+"""The most characters of a command to show."""
 
 _WHO: tuple[By, ...] = ("agent", "command", "person", "unknown")
 
 
 class CheckRun(Struct, frozen=True, kw_only=True):
-    """A test or a review that ran in a turn, as its agent announced it."""
+    """A test or a review in a turn, as its agent announced it."""
 
     turn: int
     command: str
@@ -69,7 +69,7 @@ class AttestedSession(Struct, frozen=True, kw_only=True):
     approvals: int
     checks: list[CheckRun]
     prompts: dict[int, str] | None = None
-    """By turn; None unless they were asked for."""
+    """By turn; None unless requested."""
 
 
 class AttestedFile(Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class AttestedFile(Struct, frozen=True, kw_only=True):
 
 
 class Attestation(Struct, frozen=True, kw_only=True):
-    """What is known of the lines that commits add."""
+    """The facts about the lines that commits add."""
 
     base: str
     commit: str

@@ -1,4 +1,6 @@
-"""`dragoman blame`: who wrote each line of a file, after which prompt. `dragoman why`: the story of one."""
+"""`dragoman blame`: who wrote each line of a file, after which prompt. `dragoman why`: the
+story of one line.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ PROMPT_WIDTH = 90
 
 
 class LineStory(Struct, frozen=True, kw_only=True):
-    """What led to a line, as far as the journal has it."""
+    """The history of a line, as far as it is in the journal."""
 
     line: BlamedLine
     thought: str = ""
@@ -74,7 +76,7 @@ async def _blame(store: TreeStore, root: str, path: str) -> tuple[FolderMemory, 
 
 
 def run_why(args: argparse.Namespace) -> int:
-    """Tell the story of one line; returns the exit status."""
+    """Show the history of one line; return the exit status."""
     memory, _, lines, _ = _lines(args)
     if len(lines) != 1:
         raise UsageMistake("this needs one line", "write FILE:LINE, such as src/app.py:12")
@@ -159,10 +161,10 @@ def _show_porcelain(file: str, lines: list[BlamedLine], texts: list[str]) -> Non
 # The commit is named only if the file is there as it is now, since the ranges are those of the file now.
 
 FORMAT = "0.1"
-"""Its own examples say 0.1.0, its schema demands two numbers."""
+"""The version of the format. Its own examples say 0.1.0, its schema requires two numbers."""
 
 MODEL = 250
-"""Characters that a model's name may have there."""
+"""The most characters of a model's name in the format."""
 
 _TYPES = {"agent": "ai", "command": "ai", "person": "human", "unknown": "unknown"}
 
@@ -198,7 +200,7 @@ class TraceRecord(Struct, frozen=True, kw_only=True):
 
 
 def trace_record(whole: str, lines: Sequence[BlamedLine]) -> TraceRecord:
-    """The record of one file, by its path on this machine."""
+    """Return the record of one file, by its path on this machine."""
     top, revision = _place(whole)
     return TraceRecord(
         id=str(uuid.uuid4()),

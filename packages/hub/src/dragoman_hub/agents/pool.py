@@ -468,7 +468,7 @@ class AgentPool:
             now = asyncio.get_running_loop().time()
             for seat in self.seats.values():
                 process = seat.process
-                if process is None or process.over or not _is_calm(process):
+                if process is None or process.over or not process.is_calm:
                     continue
                 if now - process.used > seat.spec.idle:
                     log.info("%s was stopped: unused for %g s", process.agent, seat.spec.idle)
@@ -481,7 +481,7 @@ class AgentPool:
         if seat is None:
             return
         process = seat.process
-        if seat.starting.locked() or (process is not None and not process.over and not _is_calm(process)):
+        if seat.starting.locked() or (process is not None and not process.over and not process.is_calm):
             raise LocalMistake(f"{name} is at work: wait until its turns have ended, or cancel them")
         if process is not None and not process.over:
             process.is_dismissed = True
@@ -574,11 +574,6 @@ async def _settle(future: asyncio.Future[T], work: Coroutine[object, None, T]) -
         raise
     else:
         future.set_result(result)
-
-
-def _is_calm(process: AgentProcess) -> bool:
-    """Whether none of its sessions is active, and no caller waits for its answer: a login takes time."""
-    return not process.is_called and all(session.state.is_calm for session in process.sessions.values())
 
 
 async def _ignore_session(process: AgentProcess, session_id: str) -> None:

@@ -179,6 +179,10 @@ class AgentProcess:
     def start(self) -> None:
         self.channel.start(self)
 
+    async def aclose(self) -> None:
+        """End it; whoever waits for its answers hears that."""
+        await self.channel.aclose()
+
     # What we say.
 
     def next_id(self) -> int:
@@ -188,13 +192,13 @@ class AgentProcess:
         """Give the agent a frame that is stored in the session's stream. The session is charged for it until
         the agent's pipe has taken it.
         """
+        self._untaken.append((session.bounds.answers, len(frame)))
         own = self.own_ids.get(session.id, session.id)
         wire_frame = frame if own == session.id else with_session_id(frame, own)
         number = session.state.taken_before + sequence
         if self.survives:  # nobody counts them else
             self._remember_number(session.stream, number)
         self._write(wire_frame + b"\n", stream=session.stream, last=number)
-        self._untaken.append((session.bounds.answers, len(frame)))
         self._watch_pipe()
 
     def _remember_number(self, stream: str, number: int) -> None:
@@ -374,9 +378,14 @@ class AgentProcess:
         return future
 
     @property
-    def is_called(self) -> bool:
-        """Whether a call of the hub's own waits for an answer."""
-        return bool(self._connection.calls)
+    def is_calm(self) -> bool:
+        """Whether nobody waits for it, nor it for anybody: it may be ended. A login takes time, and a session
+        that is being made or looked for is not among its sessions yet.
+        """
+        is_awaited = self._connection.calls or self._making or self._seeking
+        return not is_awaited and all(
+            session.state.is_calm and not session.has_more_to_say for session in self.sessions.values()
+        )
 
     def failure(self) -> AgentFailed:
         """Why nothing more can be expected of it."""

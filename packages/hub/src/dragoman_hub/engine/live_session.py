@@ -61,6 +61,7 @@ HOLD_SECONDS = 0.02
 """How long a prompt is not stored while its folder is looked at: most looks are over before."""
 
 SESSION_CLOSED = "Request cancelled: the session is closed"
+NO_MEMORY = error_object(INTERNAL_ERROR, "there is too little memory for the prompt")
 LOAD_GIVEN_UP = error_object(REQUEST_CANCELLED, "Request cancelled: the session was not loaded")
 
 NO_SETUP: Mapping[str, Any] = {}
@@ -376,13 +377,13 @@ class LiveSession:
         listed_state = self._state.listed_state
         if self.hub.ownership.is_shared or self._state.phase != "open" or listed_state == self.log.state:
             return ""
-        if listed_state in CALM and (not is_last or self._has_more_to_say):
+        if listed_state in CALM and (not is_last or self.has_more_to_say):
             return ""
         self.hub.pending_descriptions.get(self.stream, {}).pop("state", None)
         return listed_state
 
     @property
-    def _has_more_to_say(self) -> bool:
+    def has_more_to_say(self) -> bool:
         """Whether messages for its agent are still on their way: see `_rest_when_heard`."""
         is_unheard = self.process is not None and self.process.has_unheard(self.stream)
         return is_unheard or any(type(effect) is ev.SendToAgent for effect in self._effects)
@@ -677,10 +678,15 @@ class LiveSession:
             failure = error_object(INTERNAL_ERROR, str(error), error.details)
         except (DragomanError, TimeoutError, OSError) as error:
             failure = error_object(INTERNAL_ERROR, f"the agent could not be reached: {error}")
+        except MemoryError:
+            failure = NO_MEMORY
         else:
-            with room:  # it is counted anew as what is given to the agent
-                self._on_ready(key, process, note)
-            return
+            try:
+                with room:  # it is counted anew as what is given to the agent
+                    self._on_ready(key, process, note)
+                return
+            except MemoryError:
+                failure = NO_MEMORY
         finally:
             self.log.release()
         self.dispatch(ev.StartFailed(key=key, error=failure))
@@ -1019,7 +1025,13 @@ class LiveSession:
             self.pending.give(effect.after)
         if effect.prompt_id is not None:
             process.expect(effect.prompt_id, self)
-        process.say(self, effect.frame, effect.after)
+        try:
+            process.say(self, effect.frame, effect.after)
+        except Exception:  # the journal says that the agent has the frame: without it, nobody ends the turn
+            log.exception(
+                "session %s: agent %s is ended, which cannot be given a frame", self.id, process.agent
+            )
+            self.hub.owner.start(process.aclose())
 
     def _on_turn_ended(self, key: str) -> None:
         self.used = asyncio.get_running_loop().time()

@@ -128,7 +128,6 @@ class Admission:
         origins: Iterable[str] = (),
         without_token: Grant | None = None,
         clock: Callable[[], float] = time.monotonic,
-        on_used: Callable[[Grant], None] | None = None,
     ) -> None:
         """`without_token` is the grant of clients without a token; nothing, if it is None."""
         self._grants = dict(grants)  # hash of the token → what it is good for
@@ -138,8 +137,10 @@ class Admission:
         self._tickets: dict[str, tuple[Grant, float]] = {}
         self._clock = clock
         self._wrong = Buckets(WRONG_TOKENS, clock=clock)
-        self.on_used = on_used
+        self.on_used: Callable[[Grant], object] = lambda grant: None
         """Told of each grant by which somebody came in."""
+        self.on_unknown: Callable[[], object] = lambda: None
+        """Called before an unknown token is refused: it may have been made a moment ago."""
 
     def admit(
         self, headers: Mapping[bytes, bytes], *, ticket: str = "", address: str = ""
@@ -154,10 +155,12 @@ class Admission:
                 return self._without_token
             return AdmissionRefusal(401, "no token was given")
         grant = self._redeem(ticket) if ticket else self._find_grant(token.strip())
+        if grant is None and not ticket:
+            self.on_unknown()
+            grant = self._find_grant(token.strip())
         if grant is None:
             return self.refuse_wrong("an invalid ticket" if ticket else "an unknown token", address)
-        if self.on_used is not None:
-            self.on_used(grant)
+        self.on_used(grant)
         return grant
 
     def check_address(self, headers: Mapping[bytes, bytes]) -> AdmissionRefusal | None:
@@ -223,11 +226,10 @@ class Admission:
         return origin in self._origins or host in self._hosts
 
     def _find_grant(self, token: str) -> Grant | None:
-        digest, match = hash_token(token), None
-        for known_digest, grant in self._grants.items():  # all of them, so that time tells nothing
-            if hmac.compare_digest(known_digest, digest):
-                match = grant
-        return match
+        digest, known_grants = hash_token(token), self._grants.items()
+        # All of them are compared, so that time tells nothing.
+        matches = [grant for known, grant in known_grants if hmac.compare_digest(known, digest)]
+        return matches[0] if matches else None
 
     def _redeem(self, ticket: str) -> Grant | None:
         entry = self._tickets.pop(hash_token(ticket), None)

@@ -2,7 +2,7 @@
 
     live = LiveGrants(store, admission, on_revoked=end_connections_of)
     live.refresh()                    # at the start, and on SIGHUP
-    group.create_task(live.watch())   # looks at the file once a second
+    group.create_task(live.watch())   # looks at the file once a second; for an unknown token, at once
 
 `on_revoked` gets names. A name may have come back with another token or other rights, so that whoever ends
 connections asks `admission.holds(grant)` for each that goes by such a name. A file that cannot be read
@@ -51,6 +51,7 @@ class LiveGrants:
         self._grants: dict[str, Grant] = {}
         self._used: dict[str, str] = {}  # days that are not in the file yet
         admission.on_used = self.on_used
+        admission.on_unknown = self.refresh
 
     def refresh(self) -> frozenset[str]:
         """Take over what the file says now; returns the names of which something was revoked."""

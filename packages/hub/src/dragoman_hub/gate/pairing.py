@@ -80,19 +80,17 @@ class DeviceToken(Struct, frozen=True, kw_only=True):
 
 
 class Pairings:
-    """All pairings of one hub. `on_added` activates a token that was just stored."""
+    """All pairings of one hub."""
 
     def __init__(
         self,
         admission: Admission,
         store: TokenStore,
         *,
-        on_added: Callable[[], object],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._admission = admission
         self._store = store
-        self._on_added = on_added
         self._clock = clock
         self._pairings: dict[str, Pairing] = {}
 
@@ -179,7 +177,6 @@ class Pairings:
         except (LocalMistake, OSError):
             pairing.state = "open"
             raise
-        self._on_added()
         log.info(
             "pairing %s made the token %s (%s) for %s, by the token %s",
             pairing.id,

@@ -126,9 +126,12 @@ class HubJudge:
 
     async def aclose(self) -> None:
         """Let lines be written that are on their way."""
+        self.threads.shutdown(wait=False)
         closing = asyncio.to_thread(self.threads.shutdown)
         try:
             await asyncio.wait_for(closing, CLOSE_SECONDS)
+        except RuntimeError:
+            log.warning("no thread can be started: the last lines of the audit log are not waited for")
         except TimeoutError:
             log.warning("the audit log, or a policy, could not be reached: some decisions may have no line")
 

@@ -19,6 +19,7 @@ from dragoman_local.journal.entry_runs import EntryBatch, FrameRun
 from dragoman_local.journal.frame_shape import LONGEST_HEAD, VALUE, FrameShape, shape_of_both
 from dragoman_local.secrets.frames import frame_hint_places, has_frame_hint, redact_suspect
 from dragoman_local.secrets.names import REDACTED
+from dragoman_local.secrets.search import is_plain_prose
 from dragoman_local.secrets.search import redact_suspect as redact_text
 from dragoman_local.secrets.signs import signs_of
 
@@ -150,15 +151,14 @@ def _has_secret(text: bytes) -> bool:
 
 
 def suspect_numbers(parts: Sequence[bytes]) -> set[int]:
-    """Which of the parts of frames need a closer look. Long ones without any sign of code are looked at
-    apart: what prose may hold is found more quickly.
+    """Which of the parts of frames need a closer look. Long ones are looked at one by one first: what is
+    plain prose is done with, and one odd part costs few others.
     """
-    groups: list[Sequence[int]] = [range(len(parts))]
+    numbers: Sequence[int] = range(len(parts))
     is_long = sum(map(len, parts)) > LONG_TEXT * len(parts)
     if is_long and not all(map(_has_sign, parts[:2])):  # otherwise it is code
-        has_sign = list(map(_has_sign, parts))
-        groups = [[n for n, has in enumerate(has_sign) if has is kind] for kind in (False, True)]
-    return {group[n] for group in groups for n in _suspects([parts[n] for n in group])}
+        numbers = [n for n in numbers if not is_plain_prose(parts[n])]
+    return {numbers[n] for n in _suspects([parts[n] for n in numbers])}
 
 
 def _has_sign(part: bytes) -> bool:

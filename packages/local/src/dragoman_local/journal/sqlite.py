@@ -116,7 +116,7 @@ class SqliteJournal:
         if self._writer is not None:
             raise JournalClosed("a journal is opened once")
         name = f"journal {self.path.name}"
-        self._readers = Readers(self._connect_reader, explain=self._explain, name=name)
+        self._readers = Readers(explain=self._explain, name=name)
         self._writer = WriterThread(
             self._open,
             explain=self._explain,
@@ -364,6 +364,7 @@ class SqliteJournal:
             self.has_residue = streams.has_residue(connection)
             sqlite_file.close_to_others(self.path)
             self._watch.start()
+            self._read.open(lambda: sqlite_file.connect_reader(self.path, self._busy_seconds))
         except BaseException:
             connection.close()
             raise
@@ -375,9 +376,6 @@ class SqliteJournal:
         if connection is not None:
             connection.close()  # the last one moves what is in the log into the file
         self._lock.release()
-
-    def _connect_reader(self) -> sqlite3.Connection:
-        return sqlite_file.connect_reader(self.path, self._busy_seconds)
 
     def _explain(self, error: sqlite_file.Refusal) -> JournalError:
         return sqlite_file.explain(error, self.path)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from dragoman_local.secrets.names import (
     Doubt,
+    has_name_words,
     is_login,
     is_password,
     is_phrase,
@@ -224,6 +225,7 @@ def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool)
 _QUOTES = re.compile(r"""(\\*)(["'`])""")
 _LABEL = re.compile(r"[^\W\d]*|.*\s.*|[.:/]?[\w-]+(?:[.:/][\w-]+)+|[a-zA-Z]+(?:[-_][a-zA-Z]+)+")
 """What data have behind such names that is no secret: a word, words, a dotted name."""
+_LIST_GOES_ON = re.compile(rf"{QUOTE}{SPACE}{{0,4}},")
 _CALL_END = re.compile(rf"{QUOTE}{SPACE}{{0,4}}\)")
 
 
@@ -250,6 +252,8 @@ def _quoted_value(
     start = opening.end()
     quote = opening[2]
     if text.startswith(quote * 2, start) and not opening[1]:
+        if hint.match[0].rpartition("\n")[0].rstrip().endswith(":"):
+            return  # the text about a function or a class
         start += 2
         end = text.find(quote * 3, start, start + LONGEST_VALUE)
     else:
@@ -260,6 +264,8 @@ def _quoted_value(
     value = text[start:end].strip()
     is_last = _CALL_END.match(text, end) is not None
     if (kind == "call" and not is_last) or _names_the_name(value, hint.name):
+        return
+    if kind == "comma" and _LIST_GOES_ON.match(text, end) and has_name_words(value):
         return
     doubt = Doubt.NONE if in_settings else _quoted_doubt(value, hint, kind, is_last=is_last)
     if end > start and doubt is not None and looks_secret(value, doubt, is_quoted=True):
@@ -356,7 +362,7 @@ def _bare_value(
     word = value[0].rstrip(".,:;!?)]}") if doubt is not Doubt.NONE else value[0]
     is_plain = (
         (kind == "said" and doubt is Doubt.RANDOM)
-        or "|" in sign
+        or ("|" in sign and not (is_telling(word) and has_name_words(word)))
         or (
             pattern is _BARE_ENV
             and word not in _TYPES

@@ -264,8 +264,23 @@ def _is_code(value: str) -> bool:
         and (
             not any(map(str.isdigit, value))
             or (len(value) < 16 and ("_" in value or "." in value or value[0].isupper()))
+            or (len(value) >= 16 and has_name_words(value))
         )
     )
+
+
+_NAME = re.compile(r"[._]{0,2}[A-Za-z][\w./:-]*", re.ASCII)
+
+
+def has_name_words(value: str) -> bool:
+    """Whether it is put together as names of code are: words, by capitals, digits, dots or dashes."""
+    words = [part for part in _PARTS.findall(value) if part.isalpha()]
+    is_long = sum(map(len, words)) >= 3.5 * len(words) > 0
+    return is_long and _NAME.fullmatch(value) is not None and not any(map(_is_no_word, words))
+
+
+def _is_no_word(part: str) -> bool:
+    return not part.isupper() and _CONSONANTS.search(part.replace("y", "i")) is not None
 
 
 def is_login(value: str) -> bool:

@@ -413,7 +413,10 @@ def scheme_spans(text: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
             if (is_random or any(map(str.isdigit, secret))) and not is_placeholder(secret):
                 yield match.start("secret"), match.start("secret") + len(secret)
     if "auth" in parts and "basic" in parts:
-        yield from (match.span("secret") for match in _BASIC.finditer(text) if is_login(match["secret"]))
+        for match in _BASIC.finditer(text):
+            is_quoted = len(match["secret"]) >= 16 and text[match.end() : match.end() + 1] in ('"', "'", "`")
+            if is_login(match["secret"]) or (is_quoted and any(map(str.isdigit, match["secret"]))):
+                yield match.span("secret")
 
 
 _MANIFEST = re.compile(r"^kind:[ \t]*secret\b", re.MULTILINE | re.IGNORECASE)
@@ -446,17 +449,23 @@ def table_spans(text: str, low: str, stems: Sequence[str]) -> Iterator[tuple[int
         while (at := low.find(stem, end)) >= 0 and (end := text.find("\n", at)) >= 0:
             head = text[max(text.rfind("\n", 0, at) + 1, at - LONGEST_HEAD) : end]
             sign = "\t" if "\t" in head else "|" if "|" in head else ";" if ";" in head else ","
-            count = head.count(sign)
+            cells = head.split(sign)
+            count = len(cells) - 1
+            # One cell, or a sign behind the last, is a line of code: a list, a statement, an indented word.
+            if sum(bool(cell.strip("\"'` \t\r")) for cell in cells) < 2 or (
+                sign in ",;" and not cells[-1].strip()
+            ):
+                continue
             below = text.find("\n", end + 1, end + LONGEST_TABLE)
             # The next line has as many cells, or is a rule: prose seldom goes on so.
-            if count and (
+            if (
                 below < 0
                 or text.count(sign, end + 1, below) == count
                 or _RULE.fullmatch(text, end + 1, below)
             ):
                 columns = [
                     (n, cell)
-                    for n, cell in enumerate(head.split(sign))
+                    for n, cell in enumerate(cells)
                     if _CELL.fullmatch(cell) and _is_telling_head(cell)
                 ]
                 if columns:

@@ -40,6 +40,10 @@ ROUNDS = 8
 """How often a text is searched again after something was taken out: what is left may make a new secret."""
 
 
+PLACES = frozenset({"named", "option", "header", "login", "command", "table", "manifest", "random"})
+"""Kinds of secrets that only their place gives away; the others are services and formats."""
+
+
 class SecretSpan(NamedTuple):
     """The place and the kind of a secret."""
 
@@ -120,7 +124,7 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
     low = lower(text) if frame is None else frame.lower().decode("latin-1")
     octets = text.encode(errors="replace") if frame is None else frame
     signs = signs_of(text)
-    if not (signs or has_prose_stem(low) or has_prose_place(low) or may_be_foreign(octets, low)):
+    if not signs and _is_prose_plain(low, octets):
         return
     parts = _word_parts.found(octets)
     stems = stems_of(low, signs, parts)
@@ -146,6 +150,21 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
         yield from (start for start, _ in _random_spans(text, low, runs))
     if "\\u" in text:
         yield from (escape.start() for escape in _ESCAPED.finditer(text))
+
+
+_QUOTE = re.compile(rb'(?<!\\)"')
+"""A quote that ends a string of JSON, behind which a value may begin."""
+
+
+def _is_prose_plain(low: str, octets: bytes) -> bool:
+    return not (has_prose_stem(low) or has_prose_place(low) or may_be_foreign(octets, low))
+
+
+def is_plain_prose(part: bytes) -> bool:
+    """Whether a part of a frame has words alone, none of them near a secret. Quotes of JSON are not prose."""
+    if _QUOTE.search(part) or signs_of(part.decode("latin-1")):
+        return False
+    return _is_prose_plain(part.lower().decode("latin-1"), part)
 
 
 _SMALL = bytes(range(256)).decode("latin-1").lower().encode("latin-1")
@@ -186,13 +205,15 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
 
 
 def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
-    """The spans in order; those that overlap become one."""
+    """The spans in order; those that overlap become one, of the kind that says most."""
     merged: list[SecretSpan] = []
     for span in sorted(spans):
         if span.end <= span.start:
             continue
         if merged and span.start < merged[-1].end:
-            merged[-1] = merged[-1]._replace(end=max(span.end, merged[-1].end))
+            last = merged[-1]
+            kind = last.kind if span.kind in PLACES else span.kind
+            merged[-1] = SecretSpan(last.start, max(span.end, last.end), kind)
         else:
             merged.append(span)
     return merged
@@ -297,7 +318,9 @@ def suspect_runs(text: str) -> list[tuple[int, int]]:
 
 
 _RANDOM = re.compile(r"(?:[\w-]+=)?(?:0x)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
-_BESIDE = re.compile(r"(?:secret|token|password|passwd|credential|login|wallet|(?<![a-z])key)s?\b", re.ASCII)
+_BESIDE = re.compile(
+    r"(?:secret|token|password|passwd|credential|login|wallet|(?<![a-z])(?<!public )key)s?\b", re.ASCII
+)
 _OWN_NAME = re.compile(r"""(?<![\w.-])(?<![a-z] )([a-z_][\w.-]*)\\*["'`]?\s*[:=]\s*\\*["'`]?\Z""", re.ASCII)
 
 

@@ -244,7 +244,7 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("discord", "/api/webhooks/", r"\d{17,20}/(?P<secret>[A-Za-z0-9_-]{50,80})"),
     ("teams", ".webhook.office.com/", r"(?P<secret>webhookb2/[A-Za-z0-9@/-]{60,})"),
     ("mapbox", "sk.eyJ", _D + r"{20,}\.[A-Za-z0-9_-]{20,}"),
-    ("twitter", "AAAAAAAAAAAAAAAAAAAAA", "[A-Za-z0-9%]{50,}"),
+    ("twitter", "AAAAAAAAAAAAAAAAAAAAA", "(?![A-Za-z0-9%]{0,60}A{6})[A-Za-z0-9%]{50,}"),
     # standards
     ("jwt", "eyJ", rf"{_D}{{13,4000}}\.{_D}{{8,8000}}(?:\.{_D}{{0,8000}}){{0,3}}"),
     ("bcrypt", "$2", r"[aby]\$\d\d\$[./A-Za-z0-9]{53}"),

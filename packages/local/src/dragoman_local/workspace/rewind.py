@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal, TypeAlias
 
@@ -20,12 +20,15 @@ from dragoman.errors import LocalMistake
 from dragoman_local.workspace.change_set import RevertRefused, TurnChangeSet, in_revert_order
 from dragoman_local.workspace.folder_snapshot import is_secret_name
 from dragoman_local.workspace.line_history import LineHistory
-from dragoman_local.workspace.snapshot_entries import SnapshotEntry
+from dragoman_local.workspace.snapshot_entries import SnapshotEntry, content_digest
 from dragoman_local.workspace.snapshots import FileChange, Snapshot, take_snapshot
 from dragoman_local.workspace.tree_store import TreeStore, Turn
 
 Places: TypeAlias = Sequence[tuple[str, int]]
 """Folders without links, each with the look that it is put back to."""
+
+Contents: TypeAlias = Mapping[str, bytes | None]
+"""Of files that were otherwise within a turn, by path in their folder; None for one that was not there."""
 
 UNKNOWN = "Dragoman has no record of the files before this turn"
 
@@ -144,20 +147,21 @@ class RewindPlan:
         await self._now.aclose()
 
 
-async def plan_rewind(store: TreeStore, root: str, look: int) -> RewindPlan:
-    """Plan how to restore a folder to a snapshot of its history."""
+async def plan_rewind(store: TreeStore, root: str, look: int, contents: Contents | None = None) -> RewindPlan:
+    """Plan how to restore a folder to a snapshot of its history, but for files of these contents."""
     now = await take_snapshot([root], store=store)
     try:
         await now.record(None, "now")
-        return await asyncio.to_thread(_plan, store, now, look)
+        return await asyncio.to_thread(_plan, store, now, look, contents or {})
     except BaseException:
         await now.aclose()
         raise
 
 
-def _plan(store: TreeStore, now: Snapshot, look: int) -> RewindPlan:
+def _plan(store: TreeStore, now: Snapshot, look: int, contents: Contents) -> RewindPlan:
     root = now.roots[0]
     there, wanted = now.entries, store.tree(root, look)
+    _put(store, wanted, there, {path: contents[path] for path in contents.keys() - now.private_paths})
     different = [path for path in sorted(wanted.keys() | there.keys()) if wanted.get(path) != there.get(path)]
     sides = [entry for path in different for tree in (wanted, there) if (entry := tree.get(path))]
     missing = store.missing(entry.digest for entry in sides if entry.is_kept)
@@ -186,6 +190,22 @@ def _plan(store: TreeStore, now: Snapshot, look: int) -> RewindPlan:
         left=left,
         identity=hashlib.sha256(repr((root, seen)).encode(errors="surrogateescape")).hexdigest(),
     )
+
+
+def _put(
+    store: TreeStore,
+    tree: dict[str, SnapshotEntry],
+    there: Mapping[str, SnapshotEntry],
+    contents: Contents,
+) -> None:
+    """Let the tree have these contents, and the store, but for files that hold secrets."""
+    for path, content in contents.items():
+        if is_secret_name(path):
+            continue
+        old = tree.pop(path, None) or there.get(path) or SnapshotEntry("file", "", 0)
+        if content is not None:
+            tree[path] = old._replace(digest=content_digest(content), size=len(content))
+            store.keep({tree[path].digest: (content, None)})
 
 
 class FolderRewind:
@@ -269,14 +289,16 @@ class FolderRewind:
 
 
 @asynccontextmanager
-async def planned_rewind(store: TreeStore, places: Places) -> AsyncIterator[FolderRewind]:
-    """The plans for some folders, valid inside the block. Raises `RewindRefused`."""
+async def planned_rewind(
+    store: TreeStore, places: Places, *, contents: Mapping[str, Contents] | None = None
+) -> AsyncIterator[FolderRewind]:
+    """The plans for some folders, valid inside the block; `contents` by folder. Raises `RewindRefused`."""
     async with AsyncExitStack() as stack:
         plans: list[RewindPlan] = []
         for root, look in places:
             if not await asyncio.to_thread(os.path.isdir, root):
                 raise RewindRefused(f"{root} no longer exists")
-            plans.append(await plan_rewind(store, root, look))
+            plans.append(await plan_rewind(store, root, look, (contents or {}).get(root)))
             stack.push_async_callback(plans[-1].aclose)
         yield FolderRewind(store, plans)
 

@@ -1,4 +1,4 @@
-"""What an agent did in a turn, as the journal has it: files that it named, what it wrote, which commands ran.
+"""An agent's actions in a turn, from the journal: named files, written lines, commands.
 
 The store of trees says that a turn ran while a file changed. That the agent changed it is known if it
 announced so: by a tool call with a diff, or with the file as the place of an edit, or by a write through us.
@@ -25,10 +25,10 @@ from dragoman_local.workspace.line_history import Origin
 from dragoman_local.workspace.tree_store import Change, Turn
 
 SLACK = 0.5
-"""Seconds that the announcement of a command may come to us after its first effect."""
+"""The seconds by which the announcement of a command may arrive after its first effect."""
 
 AFTER = 0.05
-"""Seconds by which clocks of files and of processes differ."""
+"""The seconds by which the clocks of files and of processes differ."""
 
 _WRITING = frozenset({"edit", "delete", "move"})
 
@@ -64,11 +64,11 @@ class CommandRun(NamedTuple):
 
     text: str
     outcome: str = ""
-    """`completed` or `failed`; empty if nobody said."""
+    """`completed` or `failed`; empty if unknown."""
 
 
 class TurnFacts:
-    """One turn. Feed it the frames of its stream in their order."""
+    """The facts of one turn. Feed it the frames of its stream in order."""
 
     def __init__(self, root: str, *, keeps_diffs: bool = True) -> None:
         self._keeps_diffs = keeps_diffs
@@ -227,7 +227,7 @@ class TurnFacts:
         return os.path.relpath(os.path.join(folder, os.path.basename(whole)), self._root)
 
     def who(self, path: str, line: str, changed_at: int | None) -> tuple[By, str | None]:
-        """Who wrote a line in this turn, and in which tool call."""
+        """Return who wrote a line in this turn, and in which tool call."""
         text = line.strip()
         if text and text in self._lines.get(path, {}):
             return "agent", self._lines[path][text][0]
@@ -243,7 +243,7 @@ class TurnFacts:
         return "unknown", None
 
     def announced_at(self, path: str, line: str) -> float | None:
-        """When its agent first said that it writes this line."""
+        """Return when the agent first announced this line."""
         text = line.strip()
         times = (self._lines.get(path, {}).get(text, ("", None))[1], self._writes.get(path, {}).get(text))
         return min((time for time in times if time is not None and text), default=None)
@@ -305,7 +305,7 @@ def _key_of(frame: bytes) -> str:
 
 
 def model_in(value: object) -> str:
-    """The model that a frame tells of, in an answer, an update or a note of the hub; empty if none."""
+    """Return the model in a frame: in an answer, an update or a note of the hub; empty if none."""
     match value:
         case {"configOptions": [*options]}:
             for option in _objects(options):
@@ -323,7 +323,7 @@ _NOTHING = TurnFacts("")
 
 
 class FactsReader:
-    """The facts of turns, each read once."""
+    """Reads the facts of turns, each once."""
 
     def __init__(
         self,
@@ -348,7 +348,7 @@ class FactsReader:
         return self._bytes_left < 0
 
     async def read(self, turns: Sequence[Turn]) -> None:
-        """Read what is not known yet. A journal that cannot be read tells nothing."""
+        """Read the missing facts. An unreadable journal gives none."""
         by_stream: dict[tuple[str, str], list[Turn]] = {}
         for turn in turns:
             if turn.id not in self._known and not self.is_cut:
@@ -407,15 +407,15 @@ class FactsReader:
                 self._known[turn.id].feed(entry.direction, entry.time, value, entry.sequence)
 
     def has(self, turn: Turn) -> bool:
-        """Whether they were read."""
+        """Whether the facts of these turns were read."""
         return turn.id in self._known
 
     def of(self, turn: Turn) -> TurnFacts:
         return self._known.get(turn.id, _NOTHING)
 
     def choose(self, turns: Sequence[Turn], change: Change, line: str) -> Turn | None:
-        """Which of several turns wrote a line: the one that announced it first, since others then found it in
-        the file; or the one that alone was at work there.
+        """Return which of several turns wrote a line: the one that announced it first, since others then
+        found it in the file; or the only one that worked there.
         """
         if any(turn.id not in self._known for turn in turns):
             return None

@@ -27,10 +27,10 @@ from dragoman.errors import LinkClosed, LocalMistake
 __all__ = ["SMALL", "ConnectionClosedOK", "RunConnection", "open_connection"]
 
 OPENING = 10.0
-"""Seconds until a server that does not answer the handshake is taken for gone."""
+"""The seconds until a server without an answer to the handshake counts as gone."""
 
 SMALL = 64 * 1024
-"""Bytes of a message that is worth waiting for here. Above it nothing is gained."""
+"""The largest size of a message that is worth batching here."""
 
 ENDLESS = 1 << 62
 
@@ -42,7 +42,7 @@ _END_OF_HANDSHAKE = b"\r\n\r\n"
 async def open_connection(
     url: str, *, headers: Mapping[str, str], max_size: int, keepalive: float, by_run: bool
 ) -> ClientConnection:
-    """Connect to a server. Raises `LinkClosed` with what it said, if it does not want us."""
+    """Connect to a server. Raises `LinkClosed` with the server's answer if it refuses."""
     try:
         return await connect(
             url,
@@ -68,8 +68,8 @@ async def open_connection(
 
 
 class RunConnection(ClientConnection):
-    """For `connect(create_connection=…)`. `recv` gives bytes for several messages, each with a newline, and a
-    text for a single one. A peer's binary message is a blank one.
+    """For `connect(create_connection=…)`. `recv` returns bytes for several messages, each with a newline, and
+    a text for a single one. A peer's binary message counts as blank.
     """
 
     _ours = False  # whether we stand at the beginning of a frame, and look
