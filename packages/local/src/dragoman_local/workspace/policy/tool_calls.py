@@ -117,7 +117,9 @@ class ToolCalls:
         """Return earlier messages about the call of a request."""
         fields = self._calls.get((session_id, call.tool_call_id))
         unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
-        if fields is None and not _tells_what(call):
+        if fields is None and not (
+            call.kind or call.name or call.content or call.locations or call.raw_input
+        ):  # an id and a title
             return unreadable if self._forgotten else None
         if fields is None:
             is_full = len(self._forgotten) == MOST_IDS
@@ -128,11 +130,6 @@ class ToolCalls:
             return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **members}), v1.ToolCallUpdate)
         except SchemaError:
             return unreadable
-
-
-def _tells_what(call: v1.ToolCallUpdate) -> bool:
-    """Whether a request says more than an id and a title."""
-    return bool(call.kind or call.name or call.content or call.locations or call.raw_input)
 
 
 def _merge_input(before: bytes, after: bytes) -> bytes:
