@@ -83,11 +83,11 @@ class Trial:
                     words = f"{word} {self.chance.randint(5, 60)}"
                     with suppress(LinkClosed):  # its node dies at this moment
                         self.prompts.append((node, session, client, client.prompt(session, words), word))
-            await asyncio.sleep(self.chance.random() * LEASE)
+            await asyncio.sleep(self.chance.random() * self.group.lease)
 
     async def _accidents(self) -> None:
         for _ in range(ACCIDENTS):
-            await asyncio.sleep(self.chance.random() * LEASE)
+            await asyncio.sleep(self.chance.random() * self.group.lease)
             name = self.chance.choice(sorted(self.group.nodes))
             member = self.group[name]
             accident = self.chance.choice(("cut", "cut", "crash", "restart"))
@@ -95,11 +95,11 @@ class Trial:
             match accident:
                 case "cut":
                     member.network.cut = True
-                    await asyncio.sleep(self.chance.choice((0.2, 0.6, 2.5)) * LEASE)
+                    await asyncio.sleep(self.chance.choice((0.2, 0.6, 2.5)) * self.group.lease)
                     member.network.cut = False
                 case "crash":
                     await member.crash()
-                    await asyncio.sleep(self.chance.choice((0.2, 2.5)) * LEASE)
+                    await asyncio.sleep(self.chance.choice((0.2, 2.5)) * self.group.lease)
                     await self._again(member)
                 case "restart":
                     await self._restart(member)

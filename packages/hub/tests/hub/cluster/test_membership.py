@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from dragoman.errors import Elsewhere, JournalError, LocalMistake
+from dragoman.testing.pace import patience
 from dragoman_hub.agents.channel import LeaseTerm
 from dragoman_hub.cluster import membership
 from dragoman_hub.cluster.cluster import heir, place
 from dragoman_hub.cluster.membership import Members, Node, new_life
 from dragoman_hub.cluster.owners import Owners
 from dragoman_local.journal.shared_state import RegisterValue
+from tests.hub.cluster.together import LONGEST_LEASE
 from tests.journal.shared_state_memory import MemoryNode, SharedMemory
 
 LEASE = 0.4
@@ -27,6 +29,7 @@ class One:
     """A node without a hub."""
 
     def __init__(self, shared: SharedMemory, name: str, *, home: str = "", lease: float = LEASE) -> None:
+        self.lease = lease
         self.network: MemoryNode = shared.node()
         self.heard: list[str] = []
         self.news = asyncio.Event()
@@ -71,6 +74,7 @@ class One:
 
 @asynccontextmanager
 async def joined(*names: str, lease: float = LEASE) -> AsyncIterator[tuple[SharedMemory, list[One]]]:
+    lease = min(patience(lease), max(lease, LONGEST_LEASE))  # one for all
     shared = SharedMemory()
     found = [One(shared, name, lease=lease) for name in names]
     for one in found:
@@ -147,7 +151,7 @@ async def test_a_node_that_was_cut_off_itself_declares_nobody_dead_before_it_has
         await a.until("came b")
         a.network.cut = True
         b.network.cut = True
-        await asyncio.sleep(LEASE * 1.5)
+        await asyncio.sleep(a.lease * 1.5)
         a.network.cut = b.network.cut = False
         await a.renewed(2)
         await b.renewed(2)

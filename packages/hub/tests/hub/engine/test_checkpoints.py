@@ -7,13 +7,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from dragoman.errors import JournalError
-from dragoman.testing.pace import patience
 from dragoman_hub.engine import checkpoints
 from dragoman_hub.engine.checkpoints import read_session
 from dragoman_hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
 from dragoman_hub.session.state import fold, new_state
 from dragoman_local.journal import Entry, Journal, MemoryJournal, Page, StoredEntry
-from tests.hub.cluster.together import Group, nodes
+from tests.hub.cluster.together import LEASE, Group, nodes
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import staged
 
@@ -123,7 +122,7 @@ async def talk(group: Group, turns: int) -> str:
 
 
 async def test_a_node_that_takes_a_session_over_begins_with_its_gist(often: None) -> None:
-    async with nodes("a", "b", agents={"one": obedient}, lease=patience(0.5)) as group:
+    async with nodes("a", "b", agents={"one": obedient}, lease=LEASE) as group:
         session = await talk(group, 30)
         stored = await entries(group["b"].journal, session)
         written = [found for one in stored if (found := read_checkpoint(one.frame)) is not None]
