@@ -359,50 +359,6 @@ def test_what_a_turn_changed_is_committed_from_its_changes(visitor: Visitor, hub
     assert git(folder, "status", "--porcelain") == ""
 
 
-def test_the_lines_of_a_file_lead_to_the_turns_that_wrote_them(visitor: Visitor, hub: RunningHub) -> None:
-    folder = hub.folder / "blamed"
-    folder.mkdir()
-    page = visitor.start(folder)
-    send(page, "Write the parser in a file of its own")
-    page.click(".asks button >> text=Allow")
-    ended(page, 1)
-    page.wait_for_selector(".changed-bar")
-    parser = folder / "parser.py"
-    send(page, "Keep what lies between the halves")
-    ended(page, 2)
-    page.wait_for_selector(".changed-bar")
-    with parser.open("a") as file:
-        file.write("\n\n# to do: join them again\n")
-    page.click(".tool .blame-link >> nth=-1")
-    says(page, ".blame-range.by-agent >> nth=0", "guide", "turn 2", "Keep what lies between the halves")
-    says(page, ".blame-range.by-person >> nth=-1", "A person", "# to do")
-    says(page, ".blame-range:has-text('def split')", "turn 1", "Allow, by owner")
-    draw(page, "blame-desk")
-    if AXE.is_file():
-        assert faults(page, "dialog") == []
-    page.set_viewport_size(PHONE)
-    fits(page, PHONE["width"])
-    page.set_viewport_size(DESK)
-    assert page.locator("button.blame-who:has-text('A person')").count() == 0, "nobody's turn to go to"
-    page.click("button.blame-who:has-text('turn 1')")
-    closes(page)
-    says(page, ".linked", "Write the parser in a file of its own")
-    page.click(".changed-bar")
-    page.click(".changes .blame-link")
-    page.wait_for_selector(".blame-range")
-    page.keyboard.press("Escape")
-    page.click(".changes button.path")
-    page.click("dialog.remembers .blame-link")
-    page.wait_for_selector(".blame-range")
-    other = visitor.start(folder)
-    send(other, "point at it")
-    ended(other, 1)
-    other.click(".tool .chip")
-    other.wait_for_selector("dialog [role=alert]")
-    other.keyboard.press("Escape")
-    other.close()
-
-
 def test_files_go_back_to_before_a_message_and_forth_again(visitor: Visitor, hub: RunningHub) -> None:
     folder = hub.folder / "rewound"
     folder.mkdir()

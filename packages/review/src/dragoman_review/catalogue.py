@@ -34,7 +34,7 @@ class RuleExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[RuleText, ...]:
-    """Return our rules, and those of users."""
+    """Our rules, and those of users."""
     rules = [*CHECKS, *NAMED_BY_US, *all_rules(more), CALLER, SYNTAX, HARDCODED, *COMPLAINTS]
     return tuple(sorted(rules, key=lambda rule: rule.id))
 

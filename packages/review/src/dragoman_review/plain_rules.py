@@ -23,7 +23,7 @@ class PlainRules:
         self._when_run = {rule.id: rule.when_run for rule in self._rules if rule.when_run is not None}
 
     def findings(self, source: ReviewSource, *, longest: int) -> Iterator[Finding]:
-        """Yield the findings in a text; lines count up to `longest` characters."""
+        """The findings in a text; lines count up to `longest` characters."""
         path, lines = source.path, TextLines(source.text)
         yield from secret_findings(path, lines, longest=longest)
         yield from text_findings(path, lines, self._rules, longest=longest)

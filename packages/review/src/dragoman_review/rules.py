@@ -99,7 +99,7 @@ def rule_anchor(rule: str) -> str:
 
 @functools.cache
 def own_rules() -> tuple[ReviewRule, ...]:
-    """Return the rules that come with the package."""
+    """The rules that come with the package."""
     paths = sorted(_DATA.glob("rules-*.toml"))
     return tuple(
         rule for path in paths for rule in parse_rules(path.read_text("utf-8"), str(path), is_ours=True)

@@ -85,8 +85,8 @@ def _is_made_by_a_machine(value: str, kind: str) -> bool:
 
 
 def mask_secrets(text: str, *, path: str = "", rules: Iterable[ReviewRule] = ()) -> str:
-    """Return the text with each secret hidden. `path` gives the language of a file. `rules` of a repository
-    find more secrets; they never replace ours.
+    """The text with each secret in it made unreadable. `path` tells the language, if it is a file. `rules` of
+    a repository find more secrets; they take nothing away.
     """
     lines = TextLines(text)
     spans = [span[:2] for span in find(text, in_settings=is_settings_file(PurePath(path).name))]

@@ -126,13 +126,10 @@ class HubJudge:
 
     async def aclose(self) -> None:
         """Wait until the open lines are written."""
-        self.threads.shutdown(wait=False)
         closing = asyncio.to_thread(self.threads.shutdown)
         try:
             await asyncio.wait_for(closing, CLOSE_SECONDS)
-        except RuntimeError:
-            log.warning("no thread can be started: the last lines of the audit log are not waited for")
-        except TimeoutError:
+        except (TimeoutError, RuntimeError):  # of the second kind: no thread can be started
             log.warning("the audit log, or a policy, could not be reached: some decisions may have no line")
 
     def load(self, file: str) -> None:

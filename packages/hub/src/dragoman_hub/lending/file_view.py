@@ -31,7 +31,7 @@ SETTINGS = FileSettings(read_bytes=MOST_BYTES, scan_bytes=64 * MOST_BYTES, hash_
 
 
 def read_file(folders: Sequence[str], path: str, *, line: int, grant: Grant) -> JsonObject:
-    """Return `{path, text, first, size, isWhole, isCovered}`; `first` is the number of its first line."""
+    """`{path, text, first, size, isWhole, isCovered}`; `first` is the number of the first line of `text`."""
     with opened_file(folders, path, grant=grant) as (whole_path, fd):
         size = os.fstat(fd).st_size
         is_whole = size <= MOST_BYTES

@@ -119,10 +119,9 @@ def _explain(complaint: str) -> str | None:
 
 
 def _content(path: str) -> str:
-    try:
+    with suppress(OSError):
         return Path(path).read_text("utf-8").strip()
-    except OSError:
-        return ""
+    return ""
 
 
 def hold_or_refuse(profile: Profile) -> None:
@@ -256,6 +255,7 @@ class SessionWall:
         self._is_chosen = profile != "auto"
         self._secrets = secrets
         self._lock = threading.Lock()
+        self._is_closed = False
         self._folders: tuple[str, ...] = ()
         self._wall: Wall | None = None
         self.is_told = False
@@ -264,14 +264,18 @@ class SessionWall:
 
     def open(self, folders: Sequence[str]) -> Wall | None:
         """Return the sandbox for commands in these folders, or none. Raises `LocalMistake` if a chosen
-        profile is not supported.
+        profile is not supported, and once it is closed.
         """
         if self._profile == "off":
             return None
         with self._lock:
             if self._folders != tuple(folders):
                 self._build(folders)
-            return self._wall
+            wall = self._wall
+        if self._is_closed:
+            self.close()
+            raise LocalMistake("the session is closed")
+        return wall
 
     @property
     def text(self) -> str:
@@ -279,7 +283,7 @@ class SessionWall:
         return f"no sandbox: {self.reason}" if self._wall is None else self._profile
 
     def _build(self, folders: Sequence[str]) -> None:
-        self.close()
+        self._remove()
         try:
             hold_or_refuse(self._profile)
             self._wall = Wall(self._profile, folders=folders, secrets=self._secrets)
@@ -291,7 +295,13 @@ class SessionWall:
         self._folders = tuple(folders)
 
     def close(self) -> None:
-        """Remove the sandbox's files. It can be opened again."""
+        """Remove what belongs to the sandbox. It waits for nobody: a thread that is making it removes it."""
+        self._is_closed = True
+        if self._lock.acquire(blocking=False):
+            self._remove()
+            self._lock.release()
+
+    def _remove(self) -> None:
         if self._wall is not None:
             self._wall.close()
         self._wall, self._folders = None, ()

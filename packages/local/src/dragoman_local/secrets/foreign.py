@@ -54,6 +54,11 @@ _TOLD = re.compile(
     r"[\"'`]?\s*(?:[:：=]|\b(?:es|est|ist|lautet|is|é|è|je)\b:?|は|是|\s)\s*[\"'`«「]?\s*"
     r"(?P<secret>(?=\S*\d)[^\s\"'`»」,。、]{4,64})"
 )
+_ALONE = re.compile(
+    rf"(?:{'|'.join(WORDS[:-2])})[\"'`]?\s{{0,4}}[:：=]\s{{0,4}}[\"'`]?(?P<secret>[^\W\d_]{{6,64}})"
+    r"(?=[\"'`]|[ \t]*(?:[#),;\n]|\Z))"
+)
+"""One word and nothing else: no program has a variable of such a name."""
 
 
 def foreign_hints(low: str, parts: Set[str]) -> Iterator[int]:
@@ -76,3 +81,6 @@ def foreign_spans(low: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
             value = match["secret"].rstrip(".!?)")
             if any(map(str.isdigit, value)) and looks_secret(value, Doubt.RANDOM, is_quoted=True):
                 yield match.start("secret"), match.start("secret") + len(value)
+        for match in _ALONE.finditer(low):
+            if looks_secret(match["secret"], Doubt.WORD, is_quoted=True) and match["secret"] not in WORDS:
+                yield match.span("secret")

@@ -54,7 +54,8 @@ _FOLLOW = (
     # password: str = "…", password string = "…", password = "…", "password": "…", password => "…", a || "…"
     rf"|(?P<sign>(?:{QUOTE}|[\])*]){{0,4}}+{SPACE}{{0,20}}+(?:"
     rf":{SPACE}{{0,2}}[&'\w.\[\]<>?|; ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
-    rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\?:|\|\|?|!?={{1,3}}(?![=>~])|:(?![:=])"
+    rf"|(?:as{SPACE})?(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\?:|\|\|?|!?={{1,3}}(?![=>~])"
+    rf"|:(?::(?={SPACE}{{0,4}}{QUOTE}))?(?![:=])"
     r"|->|<-|→|[âÂ]\x86\x92|\\+u2192"
     r"|\{ get; (?:(?:private )?set|init); \} ="
     r"|\)?\.(?:type|fill|send_?keys|set_?value)\("
@@ -72,7 +73,7 @@ _FOLLOW = (
     rf"(?: now| set to)?|(?: was| has been)? (?:set|changed|reset|updated) to):?{SPACE}++"
     rf"(?=\S*[\d!#$%^&*]|{QUOTE}))"
     # password "…", {{password, "…"}}
-    rf"|(?P<beside>,?{SPACE}++[bn]?(?={QUOTE}))"
+    rf"|(?P<beside>,?{SPACE}++(?:[bn]|<<)?(?={QUOTE}))"
     # <password type="x">…</password>, <entry key="password">…</entry>, <name>password</name><value>…</value>
     rf"|(?P<tag>(?:{QUOTE})?+(?: [^<>\n]{{0,200}}+)?+(?:>|&gt;){BREAK}{{0,40}}(?:<!\[cdata\[|<value>)?"
     rf"|</(?:key|name)>{BREAK}{{0,40}}<(?:string|value)>{BREAK}{{0,40}})"
@@ -122,7 +123,7 @@ _NO_SIGN = r"[^\s\d\"'`\\:=!?|<>\])*{,.\x1b→âãÂÃèé-]"
 _PROSE = (
     r"[\w.-]{0,48}+,? (?!(?:type|description|sensitive|nullable|noecho|value|default|str|string"
     r"|for|of|to|on|at|in|between|del|du|de|der|f[^a-z]\S*|is|was|are|ist|lautet|es|est|from|used|will|should"
-    r"|has|set|changed|reset|updated)\b)"
+    r"|as string|has|set|changed|reset|updated)\b)"
     rf"(?:{_NO_SIGN}[^\s\d\"'`\\:=]*+|(?:\d|{_NO_SIGN})[^\s\"'`\\:=]{{0,4}}+)(?=[ \n]|\Z|\\n)"
 )
 """A word with which no notation goes on. Beside `_follow` it is quick, and it is what prose has."""
@@ -161,6 +162,7 @@ def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint
                     yield NamedHint(name, start, match)
 
 
+_COLOUR = re.compile(r"(?:\x1b|\\u001b)\[[\d;]*m")
 _NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 
@@ -168,6 +170,8 @@ def name_start(low: str, at: int) -> int:
     """Return the beginning of the name around a place."""
     head = low[max(0, at - LONGEST_NAME) : at]
     first = at - len(head) + len(head.rstrip(_NAME_SIGNS))
+    for colour in _COLOUR.finditer(head) if "[" in head else ():
+        first = max(first, at - len(head) + colour.end())
     if first and low[first - 1] == "\\" and first < at:
         # The letter of an escape is not a letter of the name.
         first += 5 if low[first] == "u" and first + 5 <= at else 1

@@ -292,7 +292,7 @@ def is_login(value: str) -> bool:
     return b":" in login and login.isascii() and login.decode("ascii").isprintable()
 
 
-_PHRASE = re.compile(r"(?:[^\W_A-Z]{2,12}(?: [^\W_A-Z]{2,12}){1,11}|[^\W_]{2,15}(?: [^\W_]{2,15}){2,11})")
+_PHRASE = re.compile(r"(?:[^\W_A-Z]{2,12}(?: [^\W_A-Z]{2,12}){1,11}|[^\W_]{2,15}(?: [^\W_]{1,15}){2,11})")
 _TEXT_WORDS = _words(
     """
     a an and any api are as at auth be but by can cannot change characters code confirm copy could current

@@ -18,9 +18,10 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from dragoman_local.secrets.blocks import manifest_spans, table_spans
 from dragoman_local.secrets.foreign import FOREIGN_PARTS, foreign_hints, foreign_spans, may_be_foreign
 from dragoman_local.secrets.named import named_hints, named_spans
-from dragoman_local.secrets.names import REDACTED, is_gibberish, is_telling
+from dragoman_local.secrets.names import REDACTED, has_name_words, is_gibberish, is_telling
 from dragoman_local.secrets.places import (
     FLAG_NAME,
     PLACE_PARTS,
@@ -28,9 +29,7 @@ from dragoman_local.secrets.places import (
     flag_spans,
     has_prose_place,
     login_spans,
-    manifest_spans,
     scheme_spans,
-    table_spans,
 )
 from dragoman_local.secrets.shapes import BEGIN, SHAPES, KnownShape
 from dragoman_local.secrets.signs import SETTING_STEMS, STEMS, has_prose_stem, signs_of, stems_of
@@ -68,7 +67,7 @@ _PLAIN_RUN = re.compile(
 
 _JOINTS = dict.fromkeys(map(ord, "_-+/"))
 
-_CRYPT = re.compile(r"\$(?:2[aby]|[156y]|apr1|argon2\w{1,2}|pbkdf2[\w-]{0,12}|scrypt)\$", re.ASCII)
+_CRYPT = re.compile(r"\$(?:2[aby]|[15689y]|apr1|argon2\w{1,2}|pbkdf2[\w-]{0,12}|scrypt)\$", re.ASCII)
 _ESCAPED = re.compile(r"\\u00[2-7]", re.ASCII)
 
 
@@ -133,8 +132,7 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
         yield from (hint.start for hint in named_hints(text, low, stems))
         if "-" in text:
             yield from (flag.start() for flag in FLAG_NAME.finditer(text) if is_telling(flag[1]))
-        if "secret" in stems:
-            yield from (kind.start() for kind in re.finditer("kind: secret", low))
+        yield from (block.start() for block in re.finditer("kind: secret|chpasswd:", low))
         lines = (
             text.replace("\\n", " \n").replace("\\t", " \t").replace('\\"', ' "') if "\\n" in text else text
         )
@@ -152,8 +150,10 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
         yield from (escape.start() for escape in _ESCAPED.finditer(text))
 
 
-_QUOTE = re.compile(rb'(?<!\\)"')
-"""A quote that ends a string of JSON, behind which a value may begin."""
+_QUOTE = re.compile(rb'"(?<!\\")')
+"""A quote that ends a string of JSON, behind which a value may begin; the sign first, so that it is
+found quickly.
+"""
 
 
 def _is_prose_plain(low: str, octets: bytes) -> bool:
@@ -200,14 +200,24 @@ def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
         *(SecretSpan(*span, "command") for span in command_spans(text, low, parts, stems, signs)),
         *(SecretSpan(*span, "named") for span in foreign_spans(low, parts)),
         *(SecretSpan(*span, "table") for span in table_spans(text, low, stems)),
-        *(SecretSpan(*span, "manifest") for span in (manifest_spans(text, low) if "secret" in stems else ())),
+        *(SecretSpan(*span, "manifest") for span in manifest_spans(text, low)),
         *(SecretSpan(*span, "random") for span in _random_spans(text, low, runs)),
     ]
-    return merge(spans)
+    found = merge(spans)
+    return merge([*found, *_again(text, found)]) if found else found
+
+
+def _again(text: str, spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
+    """Where what a name or a place gave away stands once more, without a name."""
+    values = {text[start:end]: kind for start, end, kind in spans if 8 <= end - start < 4 * LEAST}
+    for value, kind in values.items():
+        is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+        if is_mixed and text.count(value) > 1 and not has_name_words(value):
+            yield from (SecretSpan(*again.span(), kind) for again in re.finditer(re.escape(value), text))
 
 
 def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
-    """Return the spans in order, with overlapping ones joined under the more exact kind."""
+    """The spans in order; those that overlap become one, of the kind that says most."""
     merged: list[SecretSpan] = []
     for span in sorted(spans):
         if span.end <= span.start:
@@ -315,11 +325,13 @@ def suspect_runs(text: str) -> list[tuple[int, int]]:
         start, end = wide.rfind(b" ", 0, place) + 1, wide.find(b" ", place) % (len(mask) + 1)
         if start and text[start - 1] == "\\":  # the letter of an escape is none of the run
             start += 5 if text[start] == "u" else text[start] in "bfnrt"
+        if text.startswith("}", start - 1, start):  # the name of a hash
+            start = max(text.rfind("{", max(0, start - 8), start), 0) or start
         runs.append((start, end))
     return runs
 
 
-_RANDOM = re.compile(r"(?:[\w-]+=)?(?:0x)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
+_RANDOM = re.compile(r"(?:[\w.-]+=)?(?:0x)?(?P<value>[A-Za-z0-9+/_-]{20,200}={0,2})", re.ASCII)
 _BESIDE = re.compile(
     r"(?:secret|token|password|passwd|credential|login|wallet|(?<![a-z])(?<!public )key)s?\b", re.ASCII
 )
@@ -339,7 +351,7 @@ def _random_spans(text: str, low: str, runs: list[tuple[int, int]]) -> Iterator[
             first = max(text.rfind("\n", 0, max(0, first - 2)) + 1, place - 56)
         own_name = _OWN_NAME.search(low, max(first, place - 40), place)
         is_key = (
-            own_name[1].endswith("key") and "pub" not in own_name[1] and len(value) >= 28
+            own_name[1].endswith(("key", "login")) and "pub" not in own_name[1] and len(value) >= 28
             if own_name is not None
             else _BESIDE.search(low, first, place) is not None
         )

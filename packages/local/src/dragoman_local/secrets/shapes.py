@@ -259,6 +259,7 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("crypt", "$pbkdf2", r"[\w-]{0,12}\$[\w=,]{3,40}\$[./A-Za-z0-9]{8,}\$[./A-Za-z0-9]{16,}"),
     ("crypt", "$scrypt$", r"[\w=,]{5,40}\$[./+A-Za-z0-9]{8,}\$[./+A-Za-z0-9]{16,}"),
     ("crypt", "pbkdf2_sha256$", r"\d+\$[./A-Za-z0-9]{8,}\$[./+A-Za-z0-9]{40,}=?"),
+    *(("crypt", f"${kind}$", r"[./A-Za-z0-9$-]{12,}") for kind in "89"),
     ("crypt", "{SSHA}", r"[./+A-Za-z0-9]{28,}={0,2}"),
     ("crypt", "{SHA}", r"[./+A-Za-z0-9]{27}="),
     ("crypt", "$y$", r"[./A-Za-z0-9]{2,10}\$[./A-Za-z0-9]{8,40}\$[./A-Za-z0-9]{43}"),

@@ -117,7 +117,7 @@ class LineHistory:
         since: int = 0,
         most_bytes: float = inf,
     ) -> None:
-        """`since` limits the history to changes after that snapshot."""
+        """With `since`, only what changed after that look is asked for."""
         self._bytes_left = most_bytes
         self._store, self._choose, self._since = store, choose, since
         self.line = line = folder_line(store, root, since=since)
@@ -131,7 +131,7 @@ class LineHistory:
         self._between = _turns_by_look(line.looks, line.turns)
 
     def origins(self, path: str) -> list[tuple[str, Origin]] | None:
-        """Return a file's lines at the last snapshot, with their origins; None if not stored as text."""
+        """Return the lines of a file at the last snapshot with their origins; None if no text is stored."""
         return self.origins_of([path]).get(path)
 
     def origins_of(self, paths: Iterable[str]) -> dict[str, list[tuple[str, Origin]]]:
@@ -274,9 +274,7 @@ class LineHistory:
         look: Look,
         removed: RemovedLines[Origin],
     ) -> _Edit | None:
-        """Keep the authors of unchanged lines in a changed file. What was removed may have moved to
-        others.
-        """
+        """Keep the authors of unchanged lines in a changed file. Removed ones may have moved to others."""
         path, entry = change.path, change.entry
         old = files.get(path)
         is_sure = change.is_sure and (path not in files or (old is not None and old.is_sure))

@@ -292,7 +292,7 @@ class FolderRewind:
 async def planned_rewind(
     store: TreeStore, places: Places, *, contents: Mapping[str, Contents] | None = None
 ) -> AsyncIterator[FolderRewind]:
-    """Yield the plans for some folders, inside the block; `contents` by folder. Raises `RewindRefused`."""
+    """The plans for some folders, valid inside the block; `contents` by folder. Raises `RewindRefused`."""
     async with AsyncExitStack() as stack:
         plans: list[RewindPlan] = []
         for root, look in places:

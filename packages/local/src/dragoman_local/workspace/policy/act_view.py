@@ -207,9 +207,11 @@ def _members(act: Act, call: v1.ToolCallUpdate | None) -> Mapping[object, object
 
 
 def _as_text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
+    return (
+        value
+        if isinstance(value, str)
+        else msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
+    )
 
 
 def lent_call(act: Act, *, call_id: str, place: str) -> dict[str, Any]:
@@ -285,7 +287,10 @@ def _change(change: FileChange) -> Iterator[str]:
     elif change.old is None:
         yield from (f"New text of {path}:", *_indent_lines(change.new))
     else:
-        yield f"Change of {path}{', everywhere' if change.everywhere else ''}:"
+        yield (
+            f"Change of {path}{', everywhere' if change.everywhere else ''}:"
+            f"{' its text stays the same' if change.old == change.new else ''}"
+        )
         yield from (f"  {line}" for line in diff_lines(change.old, change.new))
 
 

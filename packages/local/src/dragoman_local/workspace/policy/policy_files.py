@@ -121,8 +121,7 @@ _parse = lru_cache(maxsize=PARSED)(read_policy)
 
 
 def _and_below(path: str) -> Sequence[str]:
-    place = globs.literal(os.path.abspath(path))
-    return (place, f"{place}/**")
+    return (place := globs.literal(os.path.abspath(path))), f"{place}/**"
 
 
 HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
