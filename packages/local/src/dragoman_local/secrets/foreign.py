@@ -41,7 +41,7 @@ _ASCII_HINT = re.compile("w(?:ort|oord)")
 
 
 def may_be_foreign(text: bytes, low: str) -> bool:
-    """A quick look at the letters of a text without the signs that code has."""
+    """Check quickly the letters of a text without the signs of code."""
     if not text.isascii():
         letters = frozenset(text.translate(None, _ASCII).decode(errors="replace"))
         if any(needed <= letters for needed in _LETTERS):
@@ -62,7 +62,7 @@ _ALONE = re.compile(
 
 
 def foreign_hints(low: str, parts: Set[str]) -> Iterator[int]:
-    """Where such words stand in a text in small letters, also as JSON or another encoding writes them."""
+    """Return the places of such words in a lower case text, also as JSON or another encoding writes them."""
     words = {word for part in parts & FOREIGN_PARTS for word in _BY_PARTS[part]}
     if "\\u" in low:
         escapes = set(_ESCAPE.findall(low))
@@ -75,7 +75,7 @@ def foreign_hints(low: str, parts: Set[str]) -> Iterator[int]:
 
 
 def foreign_spans(low: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
-    """The places of passwords in other languages."""
+    """Return the places of passwords in other languages."""
     if next(foreign_hints(low, parts), None) is not None:
         for match in _TOLD.finditer(low):
             value = match["secret"].rstrip(".!?)")

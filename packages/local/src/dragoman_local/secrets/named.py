@@ -27,10 +27,10 @@ from dragoman_local.secrets.names import (
 LONGEST_NAME = 64
 LONGEST_VALUE = 4096
 LONGEST_HEAD = 200
-"""So much of a line before a name is looked at."""
+"""The most characters of a line to search before a name."""
 
 SPACE = r"(?:[ \t]|\\+t|(?:\x1b|\\+u001b)\[[\d;]*m)"
-"""Colours of a terminal are as little of a value as spaces are."""
+"""Spaces, and colours of a terminal, which are as little part of a value."""
 BREAK = r"(?:[ \t\r\n]|\\+[nrt])"
 QUOTE = r"""\\*["'`]"""
 _WRAPPED = (
@@ -107,7 +107,7 @@ _BLOCK = re.compile(
 
 
 class NamedHint(NamedTuple):
-    """A telling name, where it begins, and what follows it."""
+    """A telling name, its beginning, and the text after it."""
 
     name: str
     start: int
@@ -146,7 +146,7 @@ def _names(stem: str, *, in_prose: bool) -> re.Pattern[str]:
 
 
 def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint]:
-    """Telling names with something behind them. `low` is the text in small letters."""
+    """Return telling names with text after them. `low` is the text in lower case."""
     in_prose = not (("<" in low and any(end in low for end in _TAG_ENDS)) or "]]>" in low or "&lt;/" in low)
     for stem in stems:
         end = 0
@@ -167,7 +167,7 @@ _NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 
 def name_start(low: str, at: int) -> int:
-    """Where the name around a place begins."""
+    """Return the beginning of the name around a place."""
     head = low[max(0, at - LONGEST_NAME) : at]
     first = at - len(head) + len(head.rstrip(_NAME_SIGNS))
     for colour in _COLOUR.finditer(head) if "[" in head else ():
@@ -205,7 +205,7 @@ def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> 
 
 
 def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool) -> Iterator[tuple[int, int]]:
-    """The values behind telling names that look like secrets."""
+    """Return the values after telling names that look like secrets."""
     for hint in named_hints(text, low, stems):
         kind = hint.match.lastgroup or ""
         at = hint.match.end()
@@ -234,8 +234,8 @@ _CALL_END = re.compile(rf"{QUOTE}{SPACE}{{0,4}}\)")
 
 
 def quote_end(text: str, start: int, opening: re.Match[str]) -> int:
-    """Where a quoted text ends; -1 if its quote is not closed in its line. A quote with more backslashes than
-    the first one is part of the text, and so is one behind an escaped backslash.
+    """Return the end of a quoted text; -1 if its quote is not closed in its line. A quote with more
+    backslashes than the first one is part of the text, and so is one after an escaped backslash.
     """
     slashes, quote = len(opening[1]), opening[2]
     limit = min(len(text), start + LONGEST_VALUE)

@@ -25,7 +25,7 @@ _USER_INFO = re.compile(
 
 
 def login_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Passwords in addresses: `scheme://user:password@host`, `https://token@host`."""
+    """Return passwords in addresses: `scheme://user:password@host`, `https://token@host`."""
     for scheme in _LOGIN.finditer(text):
         match = _USER_INFO.match(text, scheme.end())
         secret = (match and match["secret"]) or ""
@@ -328,7 +328,7 @@ _PROSE_CODE = re.compile(" codes?(?: (?:is|are|[0-9])|[:=])")
 
 
 def has_prose_place(low: str) -> bool:
-    """Whether words alone can be such a place."""
+    """Whether a text of words alone can have such a place."""
     return (
         "phrase" in low
         or "identified " in low
@@ -346,7 +346,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def command_spans(
     text: str, low: str, parts: Set[str], stems: Sequence[str], signs: str
 ) -> Iterator[tuple[int, int]]:
-    """Secrets among the words of commands and statements."""
+    """Return secrets among the words of commands and statements."""
     has_call = "(" in signs and _CALLED.search(signs) is not None
     found_signs = [sign for sign in _SIGNS if sign in low] if signs else []
     found_signs += ["_"] * (_UNDERSCORE.search(low) is not None)
@@ -375,7 +375,7 @@ def command_spans(
 
 _DASHES = r"-(?:(?<![A-Za-z0-9_-]-)|(?<=\\[nrt]-)|(?<=\\u[0-9A-Fa-f]{4}-))-?"
 FLAG_NAME = re.compile(_DASHES + r"([a-z][\w.-]{0,60}+)(?=[=\s\"'`\\]|\Z)", re.ASCII | re.IGNORECASE)
-"""An option, if its value comes; also if that is the next string of a list."""
+"""An option whose value follows, also as the next string of a list."""
 
 FLAG = re.compile(
     _DASHES + r"(?P<name>[a-z][\w.-]{0,60}+)"
@@ -387,7 +387,7 @@ _FLAG_VALUE = re.compile(r"(?<=[\"'])[^\"'`\\\n,]{1,200}(?=\\*[\"'])|(?:[^\s\"'`
 
 
 def flag_spans(text: str) -> Iterator[tuple[int, int]]:
-    """`--token …`, `--password=…`, `"--api-key", "…"`."""
+    """Return the values of `--token …`, `--password=…`, `"--api-key", "…"`."""
     for match in FLAG.finditer(text):
         is_value = is_telling(match["name"]) and not match["name"].lower().endswith(
             ("-stdin", "-file", "-env")
@@ -416,7 +416,7 @@ _BASIC = re.compile(
 
 
 def scheme_spans(text: str, parts: Set[str]) -> Iterator[tuple[int, int]]:
-    """The places of `Bearer …` and `Basic …`."""
+    """Return the places of `Bearer …` and `Basic …`."""
     if "bearer" in parts:
         for match in _BEARER.finditer(text):
             secret = match["secret"].rstrip(".:")

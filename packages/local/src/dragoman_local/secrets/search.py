@@ -36,7 +36,7 @@ from dragoman_local.secrets.signs import SETTING_STEMS, STEMS, has_prose_stem, s
 from dragoman_local.secrets.words import WordParts
 
 ROUNDS = 8
-"""How often a text is searched again after something was taken out: what is left may make a new secret."""
+"""The number of searches after a removal: the remaining text may form a new secret."""
 
 
 PLACES = frozenset({"named", "option", "header", "login", "command", "table", "manifest", "random"})
@@ -52,7 +52,7 @@ class SecretSpan(NamedTuple):
 
 
 LEAST = 16
-"""No secret that is known by its looks is shorter."""
+"""The least characters of a secret that is recognised by its form."""
 
 _RUN = b"a" * LEAST
 _RUN_TABLE, _WIDE_TABLE = (
@@ -117,13 +117,13 @@ _word_parts = WordParts((*STEMS, *SETTING_STEMS, *FOREIGN_PARTS, *PLACE_PARTS))
 
 
 def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
-    """Where something stands that needs a closer look. Cheap signs come before dear ones. The text may be
-    a frame that was read as Latin-1.
+    """Return the places that need a full search. Cheap signs are checked before expensive ones. The text may
+    be a frame read as Latin-1.
     """
     low = lower(text) if frame is None else frame.lower().decode("latin-1")
     octets = text.encode(errors="replace") if frame is None else frame
     signs = signs_of(text)
-    if not (signs or has_prose_stem(low) or has_prose_place(low) or may_be_foreign(octets, low)):
+    if not signs and _is_prose_plain(low, octets):
         return
     parts = _word_parts.found(octets)
     stems = stems_of(low, signs, parts)
@@ -150,11 +150,30 @@ def hint_places(text: str, frame: bytes | None = None) -> Iterator[int]:
         yield from (escape.start() for escape in _ESCAPED.finditer(text))
 
 
+_QUOTE = re.compile(rb'"(?<!\\")')
+"""A quote that ends a string of JSON, behind which a value may begin; the sign first, so that it is
+found quickly.
+"""
+
+
+def _is_prose_plain(low: str, octets: bytes) -> bool:
+    return not (has_prose_stem(low) or has_prose_place(low) or may_be_foreign(octets, low))
+
+
+def is_plain_prose(part: bytes) -> bool:
+    """Whether a part of a frame has words alone, none of them near a secret. Quotes of JSON are not prose."""
+    if _QUOTE.search(part) or signs_of(part.decode("latin-1")):
+        return False
+    return _is_prose_plain(part.lower().decode("latin-1"), part)
+
+
 _SMALL = bytes(range(256)).decode("latin-1").lower().encode("latin-1")
 
 
 def lower(text: str) -> str:
-    """In small letters, character for character: what would grow or become ASCII by it is left out."""
+    """Return a text in lower case, character for character: characters that would grow or become ASCII are
+    left out.
+    """
     if text.isascii():
         return text.lower()
     try:  # a frame, read as Latin-1: a table takes a fifth of the time
@@ -164,8 +183,8 @@ def lower(text: str) -> str:
 
 
 def find(text: str, *, in_settings: bool = False) -> list[SecretSpan]:
-    """The secrets of a text, in order, none within another. In a file of settings any value behind a telling
-    name counts; in other texts it must not look like code.
+    """Return the secrets of a text in order, none inside another. In a settings file any value after a
+    telling name counts; in other texts it must not look like code.
     """
     low = lower(text)
     parts = _word_parts.found(text.encode(errors="replace"))
@@ -213,14 +232,14 @@ def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
 
 
 def redact(text: str, *, in_settings: bool = False, keep_lines: bool = False) -> str:
-    """The text with `[redacted]` in place of each secret; the same object if there is none."""
+    """Return the text with `[redacted]` in place of each secret; the same object if there is none."""
     if (len(text) < LEAST and text.isascii() and text.isalnum()) or not has_hint(text):
         return text
     return redact_suspect(text, in_settings=in_settings, keep_lines=keep_lines)
 
 
 def redact_suspect(text: str, *, in_settings: bool = False, keep_lines: bool = False) -> str:
-    """The same without asking first whether there is a hint."""
+    """Do the same without checking first for a sign."""
     for _ in range(ROUNDS):
         spans = find(text, in_settings=in_settings)
         if not spans:
@@ -246,7 +265,7 @@ def is_settings_file(name: str) -> bool:
 
 
 def redact_file(text: str, *, name: str) -> str:
-    """The text of a file with its secrets covered; every line keeps its number."""
+    """Return the text of a file with its secrets hidden; every line keeps its number."""
     return redact(text, in_settings=is_settings_file(name), keep_lines=True)
 
 
@@ -266,7 +285,7 @@ _PUTTY_KEY = re.compile(
 
 
 def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) -> Iterator[SecretSpan]:
-    """Secrets that are known by their shape alone."""
+    """Return secrets that are recognised by their shape alone."""
     if "key" in stems and ("-BEGIN " in text or " BEGIN " in text or "Private-Lines" in text):
         for pattern in (_KEY_BLOCK, _PUTTY_KEY):
             yield from (SecretSpan(*match.span("secret"), "private-key") for match in pattern.finditer(text))
@@ -286,7 +305,7 @@ def shape_spans(text: str, runs: list[tuple[int, int]], stems: Sequence[str]) ->
 
 
 def suspect_runs(text: str) -> list[tuple[int, int]]:
-    """Where characters of which keys are made follow each other, but for names of several words."""
+    """Return runs of characters that keys are made of, except names of several words."""
     octets = text.encode("latin-1", "replace")
     mask = octets.translate(_RUN_TABLE)
     places = [match.start() for match in _CRYPT.finditer(text)] if "$" in text else []
@@ -355,6 +374,6 @@ def _is_random(value: str) -> bool:
 
 
 def entropy(text: str) -> float:
-    """Bits a character, by how often each one occurs."""
+    """Return the bits per character, from the frequency of each."""
     size = len(text)
     return -sum(count / size * math.log2(count / size) for count in Counter(text).values())

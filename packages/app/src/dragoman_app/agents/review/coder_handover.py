@@ -1,4 +1,4 @@
-"""Hands findings to the coder (`dragoman_app.agents.code`), which mends them in a session of its own.
+"""Hands findings to the coder (`dragoman_app.agents.code`), which fixes them in its own session.
 
 The person sees it work as if it were this agent: what it says and does is told in the same turn, its
 questions go to the same person, and files are read and written where the reviewer reads and writes them.
@@ -42,7 +42,7 @@ NumberedFinding: TypeAlias = tuple[int, Finding]
 
 
 async def run_handover(turn: KitTurn[ReviewConversation], intent: HandOverIntent) -> v1.StopReason:
-    """Let the coder fix findings of the last review, and tell what became of them; returns why it ended."""
+    """Let the coder fix findings of the last review, and report the result; return the stop reason."""
     config, last = turn.session.conversation.model, turn.session.conversation.last
     if config is None:
         await turn.say(
