@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dragoman_hub.engine.bounds import MIB
 from dragoman_local.sandbox.boundary import SandboxChoice
+from dragoman_local.workspace.packed_contents import ContentSeal
 
 Trace: TypeAlias = Callable[[str, str, Mapping[str, Any] | None, str], Mapping[str, Any] | None]
 """From session, key, `_meta` and agent of a prompt to the `_meta` that it is to have."""
@@ -55,5 +56,7 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     """Seconds for which that is known after the turn, or after the last question about it."""
     trees: str = ""
     """The journal beside which the trees of turns are kept; they are not kept if it is empty."""
+    trees_seal: ContentSeal | None = None
+    """What seals them; None if the journal is not sealed."""
     prompt_rate: Callable[[str], float] | None = None
     """Seconds that the holder of a token has to wait before its next prompt; 0 if it may go on."""
