@@ -43,8 +43,7 @@ class Running:
         self.log = (folder / "log").open("wb")
         command = [*DRAGOMAN, "hub", "--config", str(self.config), "--json"]
         self.process = forks.start(command, cwd=folder, env=self.env, stderr=self.log.fileno())
-        assert self.process.stdout is not None
-        said = json.loads(self.process.stdout.readline())
+        said = json.loads(forks.first_line(self.process, folder / "log"))
         self.url, self.token, self.page = said["acp"], said["token"], said["page"]
 
     async def client(self, **ours: Any) -> Talker:

@@ -17,6 +17,7 @@ from dragoman.runtime.loop_watch import SWITCH
 from dragoman.system.files import lock
 from dragoman_hub.runner import run_hub
 from dragoman_hub.settings import EncryptionSettings, HubSettings
+from tests.ports import KeptPort
 
 pytestmark = [
     pytest.mark.bound(40),
@@ -33,12 +34,6 @@ def settings(folder: Path, port: int) -> HubSettings:
     )
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        port: int = bound.getsockname()[1]
-        return port
-
-
 async def is_open(port: int) -> bool:
     try:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -50,7 +45,8 @@ async def is_open(port: int) -> bool:
 
 
 async def test_nobody_is_let_in_while_the_journal_is_being_opened(tmp_path: Path) -> None:
-    port = free_port()
+    kept_port = KeptPort()
+    port = kept_port.number
     descriptor = os.open(tmp_path / "hub.db-lock", os.O_RDWR | os.O_CREAT, 0o600)
     lock(descriptor)  # as whoever repairs the journal does
     running = run_hub(settings(tmp_path, port))
@@ -73,7 +69,7 @@ async def test_a_hub_with_a_sealed_journal_seals_the_memory_of_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HUB_KEY", "0123456789abcdef" * 2)
-    sealed = replace(settings(tmp_path, free_port()), encryption=EncryptionSettings(key="env:HUB_KEY"))
+    sealed = replace(settings(tmp_path, 0), encryption=EncryptionSettings(key="env:HUB_KEY"))
     async with run_hub(sealed) as running:
         store = running.hub.changes.store
         assert store is not None
@@ -86,7 +82,8 @@ async def test_a_hub_with_a_sealed_journal_seals_the_memory_of_turns(
 
 
 async def test_a_hub_whose_tokens_cannot_be_read_never_listens(tmp_path: Path) -> None:
-    port = free_port()
+    kept_port = KeptPort()
+    port = kept_port.number
     (tmp_path / "tokens.json").write_text("no tokens")
     (tmp_path / "tokens.json").chmod(0o600)
     with pytest.raises(LocalMistake, match="not a token file"):

@@ -4,7 +4,8 @@ Who wrote `strangers.jsonl` and `held_out.jsonl` had not seen the search; who wr
 search was mended from all three since, so these figures say little about other texts; docs/secrets.md has
 those of the first meeting. `unseen.jsonl` is by a stranger. `scanners.jsonl` was written from what public
 scanners look for, by somebody who had not read these tables, and nothing was mended from it. All values are
-made up. `misleading.txt` has what looks like a secret and is none.
+made up. `rare.jsonl` has notations of devices and of languages that few write, by somebody who had seen a
+part of the search; some of them were mended since. `misleading.txt` has what looks like a secret and is none.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ def texts_of(name: str) -> list[tuple[str, list[str]]]:
     ("name", "least"),
     [
         ("strangers.jsonl", 0.95),
-        ("held_out.jsonl", 0.93),
+        ("held_out.jsonl", 0.95),
         ("fresh.jsonl", 0.99),
         ("unseen.jsonl", 0.96),
         ("scanners.jsonl", 0.96),
+        ("rare.jsonl", 0.90),
     ],
 )
 def test_secrets_that_can_be_known_by_their_looks_are_hidden(name: str, least: float) -> None:

@@ -28,7 +28,7 @@ class RuleExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     rule: str
     path: str
-    """What a file with such a text is called; the name tells the language."""
+    """The file name for such a text, which determines the language."""
     bad: str
     good: str
 
@@ -40,7 +40,7 @@ def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[RuleText, ...]:
 
 
 def rule_examples() -> dict[str, RuleExample]:
-    """One example for each rule of Dragoman, by its name; the first where a rule has several."""
+    """Return one example for each rule of Dragoman, by its name; the first if a rule has several."""
     tables = tomllib.loads((_DATA / "examples.toml").read_text("utf-8"))["example"]
     examples = {example.rule: example for example in convert(tables, list[RuleExample])}
     for rule in all_rules(()):
@@ -56,7 +56,7 @@ class RuffRule(RuleText, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Our text for a finding of ruff."""
 
     ruff: str
-    """The code under which it finds this."""
+    """The ruff code of the same finding."""
 
 
 NAMED_BY_US = convert(

@@ -32,7 +32,7 @@ class Inspection(NamedTuple):
 def inspect(
     path: str, text: str, rules: Sequence[ReviewRule], *, has_ruff: bool, longest: int = LONGEST_LINE
 ) -> Inspection:
-    """Inspect one text. Never raises, whatever the text is."""
+    """Inspect one text. Never raises, for any text."""
     language = language_of(path, text)
     lines = TextLines(text)
     relevant_rules = [

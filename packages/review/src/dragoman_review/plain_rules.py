@@ -1,4 +1,4 @@
-"""Rules that need no grammar and no worker: patterns over lines, for judging while a user waits.
+"""Rules that need no grammar and no worker: patterns over lines, for checks while a user waits.
 
 Loading them takes a tenth of a second; `risks` does it when the first proposal is judged.
 """
@@ -29,5 +29,5 @@ class PlainRules:
         yield from text_findings(path, lines, self._rules, longest=longest)
 
     def severity_when_run(self, rule: str, severity: Severity) -> Severity:
-        """The severity of a finding in a command that is about to be run."""
+        """Return the severity of a finding in a command that is about to run."""
         return self._when_run.get(rule, severity)

@@ -22,10 +22,10 @@ from dragoman_local.workspace.roots import Roots
 from dragoman_local.workspace.settings import FileSettings
 
 MOST_BYTES = 1024 * 1024
-"""Bytes of text in one answer: far more than anybody reads, little enough for a phone."""
+"""The most bytes of text in one answer: small enough for a phone."""
 
 WINDOW = 2000
-"""Lines of a larger file in one answer."""
+"""The lines of a larger file in one answer."""
 
 SETTINGS = FileSettings(read_bytes=MOST_BYTES, scan_bytes=64 * MOST_BYTES, hash_bytes=0)
 

@@ -352,7 +352,10 @@ def outcomes(agent: RawAgent, name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("method", ["session/close", "session/delete"])
-async def test_what_an_agent_asks_while_its_session_is_being_closed_is_cancelled_at_once(method: str) -> None:
+async def test_what_an_agent_asks_while_its_session_is_being_closed_is_cancelled_at_once(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_session, "CLOSE_SECONDS", 3600.0)  # nothing here waits for that
     async with raw_stage("curious", capabilities={"sessionCapabilities": {"close": {}}}) as (stage, client):
         agent = stage.agents["curious"]
         session = await client.new()
@@ -363,7 +366,6 @@ async def test_what_an_agent_asks_while_its_session_is_being_closed_is_cancelled
         await eventually(lambda: "child" in stage.hub.sessions)
         closing = client.ask(method, {"sessionId": session})
         await eventually(lambda: agent.notes)
-        begin = time.monotonic()
         ask_all(agent, session, "turn")
         ask_all(agent, "child", "child")
         await eventually(lambda: {"turn-1", "turn-2", "child-1", "child-2"} <= agent.answers.keys())
@@ -376,5 +378,4 @@ async def test_what_an_agent_asks_while_its_session_is_being_closed_is_cancelled
         agent.say(id=agent.calls[-1]["id"], result={})
         assert (await client.answer(prompt))["result"]["stopReason"] == "end_turn"
         assert (await client.answer(closing))["result"] == {}
-        assert time.monotonic() - begin < live_session.CLOSE_SECONDS
         assert [one["method"] for one in client.heard if one.get("method") in QUESTIONS] == []

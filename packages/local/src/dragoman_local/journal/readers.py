@@ -19,7 +19,9 @@ from dragoman_local.journal.sqlite_file import Refusal
 T = TypeVar("T")
 
 THREADS = 3
-"""Reading is short and mostly from memory; more threads would only wait for each other."""
+"""The number of threads. Reading is short and mostly from memory; more threads would only wait for each
+other.
+"""
 
 
 class Readers:
@@ -51,8 +53,8 @@ class Readers:
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, question)
 
     async def ask_here(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        """The same in the thread of the caller, for a question that is one statement and reads a few pages:
-        to wake another thread takes ten times as long. What cannot be read at once is left to the threads.
+        """Run it in the caller's thread, for a question with one statement that reads a few pages: waking
+        another thread takes ten times as long. Slow reads are left to the threads.
         """
         if self._closing:
             raise JournalClosed("the journal is closed")
@@ -62,11 +64,11 @@ class Readers:
             return await self.ask(question)
 
     def stop(self) -> None:
-        """No more questions from now on."""
+        """Accept no more questions."""
         self._closing = True
 
     def close(self) -> None:
-        """Waits for the threads; called from a thread that may wait."""
+        """Wait for the threads; call it from a thread that may wait."""
         self._closing = True
         self._pool.shutdown(wait=True)
         self._close_connections()

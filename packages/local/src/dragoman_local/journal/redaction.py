@@ -26,15 +26,15 @@ from dragoman_local.secrets.signs import signs_of
 _MARK = REDACTED.encode()
 _BETWEEN = b'\0\n"'
 TOGETHER = 64
-"""Frames that are looked at in one go where they are of several shapes: one odd frame costs few others."""
+"""The most frames to search together if they have several shapes: one odd frame costs few others."""
 
 TOGETHER_BYTES = 8 * 1024
-"""Bytes of texts that are looked at in one go. What one of them may hold is looked for in all of them: of
-more bytes, each costs more than to begin anew.
+"""The most bytes of texts to search together. All of them are searched for what one may contain: above this
+size, separate searches are cheaper.
 """
 
 LONG_TEXT = 256
-"""Bytes from which on it pays to look first whether a text is prose."""
+"""The bytes from which on it is worth checking first whether a text is prose."""
 
 MOST_HEADS = 4096
 _heads: set[int] = set()
@@ -48,17 +48,17 @@ _shapes: dict[bytes, FrameShape] = {}
 """What frames of one stream shared lately, by so many of their first bytes."""
 
 FEW = 8
-"""Below it, finding out what frames share costs more than it saves."""
+"""The number of frames below which finding their common parts costs more than it saves."""
 
 
 def redact(frame: bytes) -> bytes:
-    """The frame without known secrets; the same object if there are none."""
+    """Return the frame without known secrets; the same object if there are none."""
     return _redact_few((frame,))[0]
 
 
 def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) -> Sequence[bytes]:
-    """Each frame as `how` makes it. With ours, frames of one stream cost a tenth of what each would alone:
-    nearly all of them begin alike, and what is alike is looked at once.
+    """Return each frame as converted by `how`. With our function, frames of one stream cost a tenth of
+    separate searches: nearly all begin the same, and common parts are searched once.
     """
     if how is not redact:
         return [how(frame) for frame in frames]
@@ -85,7 +85,7 @@ def _cut(frames: Sequence[bytes], shared: int) -> Iterator[Sequence[bytes]]:
 
 @lru_cache(MOST_HEADS)
 def is_plain_shape(shape: FrameShape) -> bool:
-    """Whether frames of this shape can be judged by their texts alone."""
+    """Whether only the texts of frames with this shape need a search."""
     return bool(shape.head and shape.tail) and _is_plain_head(shape.head) and _is_plain_tail(shape.tail)
 
 
@@ -95,8 +95,8 @@ def is_redacted(frame: bytes) -> bool:
 
 
 def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[FrameRun]:
-    """The runs with redacted frames, of which many cost less together. Those of long runs are mostly of one
-    shape, which notes between them would hide: they are apart from the others.
+    """Return the runs with redacted frames; many together cost less. Frames of long runs mostly have one
+    shape, so they are searched apart from the notes between them.
     """
     long_frames: list[bytes] = []
     other_frames: list[bytes] = []

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from dragoman_local.journal.sealed_cipher import StreamCipher
 
 KEY_BYTES = 32
-"""What a key has at least; fewer could be guessed."""
+"""The least bytes of a key; a shorter one could be guessed."""
 
 NONCE_BYTES = 12
 
 CIPHERS = 1024
-"""Streams whose cipher is kept at hand."""
+"""The most streams whose cipher is cached."""
 
 TITLE = "sealed:"
 
@@ -117,19 +117,19 @@ class Seal:
         return f"Seal(id={self.id!r})"
 
     def seal(self, info: StreamInfo, sequence: int, direction: int, time: float, frame: bytes) -> bytes:
-        """A frame as it is stored at this place of this stream."""
+        """Return a frame in its stored form for this position of this stream."""
         cipher = self._cipher(info.stream, info.created)
         return cipher.seal(frame, _PLACE(sequence, direction, time))
 
     def open(
         self, info: StreamInfo, sequence: int, direction: int, time: float, sealed_frame: bytes
     ) -> bytes | None:
-        """The frame that was sealed for this place; None if these bytes were not."""
+        """Return the frame that was sealed for this position; None if these bytes were not."""
         cipher = self._cipher(info.stream, info.created)
         return cipher.open(sealed_frame, _PLACE(sequence, direction, time))
 
     def seal_info(self, info: StreamInfo) -> StreamInfo:
-        """The description of a stream as it is stored."""
+        """Return the description of a stream in its stored form."""
         texts = (info.agent, info.cwd, info.title, info.state, info.session)
         plaintext = msgspec.msgpack.encode((*texts, info.created, info.updated, info.last))
         ciphertext = self._cipher(info.stream, info.created).seal(plaintext, b"info")
@@ -137,7 +137,7 @@ class Seal:
         return replace(info, cwd=self.folder(info.cwd), title=text)
 
     def open_info(self, info: StreamInfo) -> OpenedStream | None:
-        """Decrypt the description of a stream; None if that is not what is stored beside it."""
+        """Decrypt the description of a stream; None if it does not match its row."""
         cipher = self._cipher(info.stream, info.created)
         try:
             ciphertext = base64.b64decode(info.title.removeprefix(TITLE))

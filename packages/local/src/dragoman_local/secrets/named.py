@@ -27,10 +27,10 @@ from dragoman_local.secrets.names import (
 LONGEST_NAME = 64
 LONGEST_VALUE = 4096
 LONGEST_HEAD = 200
-"""So much of a line before a name is looked at."""
+"""The most characters of a line to search before a name."""
 
 SPACE = r"(?:[ \t]|\\+t|(?:\x1b|\\+u001b)\[[\d;]*m)"
-"""Colours of a terminal are as little of a value as spaces are."""
+"""Spaces, and colours of a terminal, which are as little part of a value."""
 BREAK = r"(?:[ \t\r\n]|\\+[nrt])"
 QUOTE = r"""\\*["'`]"""
 _WRAPPED = (
@@ -54,7 +54,8 @@ _FOLLOW = (
     # password: str = "…", password string = "…", password = "…", "password": "…", password => "…", a || "…"
     rf"|(?P<sign>(?:{QUOTE}|[\])*]){{0,4}}+{SPACE}{{0,20}}+(?:"
     rf":{SPACE}{{0,2}}[&'\w.\[\]<>?|; ]{{1,30}}?{SPACE}{{0,2}}=(?![=>])(?={SPACE}{{0,4}}{_WRAPPED})"
-    rf"|(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\?:|\|\|?|!?={{1,3}}(?![=>~])|:(?![:=])"
+    rf"|(?:as{SPACE})?(?:string|str|\[\]byte){SPACE}{{0,2}}:?=|=>|:=|\?\?|\?:|\|\|?|!?={{1,3}}(?![=>~])"
+    rf"|:(?::(?={SPACE}{{0,4}}{QUOTE}))?(?![:=])"
     r"|->|<-|→|[âÂ]\x86\x92|\\+u2192"
     r"|\{ get; (?:(?:private )?set|init); \} ="
     r"|\)?\.(?:type|fill|send_?keys|set_?value)\("
@@ -72,7 +73,7 @@ _FOLLOW = (
     rf"(?: now| set to)?|(?: was| has been)? (?:set|changed|reset|updated) to):?{SPACE}++"
     rf"(?=\S*[\d!#$%^&*]|{QUOTE}))"
     # password "…", {{password, "…"}}
-    rf"|(?P<beside>,?{SPACE}++[bn]?(?={QUOTE}))"
+    rf"|(?P<beside>,?{SPACE}++(?:[bn]|<<)?(?={QUOTE}))"
     # <password type="x">…</password>, <entry key="password">…</entry>, <name>password</name><value>…</value>
     rf"|(?P<tag>(?:{QUOTE})?+(?: [^<>\n]{{0,200}}+)?+(?:>|&gt;){BREAK}{{0,40}}(?:<!\[cdata\[|<value>)?"
     rf"|</(?:key|name)>{BREAK}{{0,40}}<(?:string|value)>{BREAK}{{0,40}})"
@@ -106,7 +107,7 @@ _BLOCK = re.compile(
 
 
 class NamedHint(NamedTuple):
-    """A telling name, where it begins, and what follows it."""
+    """A telling name, its beginning, and the text after it."""
 
     name: str
     start: int
@@ -122,7 +123,7 @@ _NO_SIGN = r"[^\s\d\"'`\\:=!?|<>\])*{,.\x1b→âãÂÃèé-]"
 _PROSE = (
     r"[\w.-]{0,48}+,? (?!(?:type|description|sensitive|nullable|noecho|value|default|str|string"
     r"|for|of|to|on|at|in|between|del|du|de|der|f[^a-z]\S*|is|was|are|ist|lautet|es|est|from|used|will|should"
-    r"|has|set|changed|reset|updated)\b)"
+    r"|as string|has|set|changed|reset|updated)\b)"
     rf"(?:{_NO_SIGN}[^\s\d\"'`\\:=]*+|(?:\d|{_NO_SIGN})[^\s\"'`\\:=]{{0,4}}+)(?=[ \n]|\Z|\\n)"
 )
 """A word with which no notation goes on. Beside `_follow` it is quick, and it is what prose has."""
@@ -145,7 +146,7 @@ def _names(stem: str, *, in_prose: bool) -> re.Pattern[str]:
 
 
 def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint]:
-    """Telling names with something behind them. `low` is the text in small letters."""
+    """Return telling names with text after them. `low` is the text in lower case."""
     in_prose = not (("<" in low and any(end in low for end in _TAG_ENDS)) or "]]>" in low or "&lt;/" in low)
     for stem in stems:
         end = 0
@@ -161,13 +162,16 @@ def named_hints(text: str, low: str, stems: Sequence[str]) -> Iterator[NamedHint
                     yield NamedHint(name, start, match)
 
 
+_COLOUR = re.compile(r"(?:\x1b|\\u001b)\[[\d;]*m")
 _NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 
 def name_start(low: str, at: int) -> int:
-    """Where the name around a place begins."""
+    """Return the beginning of the name around a place."""
     head = low[max(0, at - LONGEST_NAME) : at]
     first = at - len(head) + len(head.rstrip(_NAME_SIGNS))
+    for colour in _COLOUR.finditer(head) if "[" in head else ():
+        first = max(first, at - len(head) + colour.end())
     if first and low[first - 1] == "\\" and first < at:
         # The letter of an escape is not a letter of the name.
         first += 5 if low[first] == "u" and first + 5 <= at else 1
@@ -201,7 +205,7 @@ def _is_telling_here(name: str, text: str, start: int, match: re.Match[str]) -> 
 
 
 def named_spans(text: str, low: str, stems: Sequence[str], *, in_settings: bool) -> Iterator[tuple[int, int]]:
-    """The values behind telling names that look like secrets."""
+    """Return the values after telling names that look like secrets."""
     for hint in named_hints(text, low, stems):
         kind = hint.match.lastgroup or ""
         at = hint.match.end()
@@ -230,8 +234,8 @@ _CALL_END = re.compile(rf"{QUOTE}{SPACE}{{0,4}}\)")
 
 
 def quote_end(text: str, start: int, opening: re.Match[str]) -> int:
-    """Where a quoted text ends; -1 if its quote is not closed in its line. A quote with more backslashes than
-    the first one is part of the text, and so is one behind an escaped backslash.
+    """Return the end of a quoted text; -1 if its quote is not closed in its line. A quote with more
+    backslashes than the first one is part of the text, and so is one after an escaped backslash.
     """
     slashes, quote = len(opening[1]), opening[2]
     limit = min(len(text), start + LONGEST_VALUE)

@@ -27,19 +27,19 @@ create index if not exists blobs_by_digest on blobs (substr(digest, 1, 6));
 """
 
 MOST_LINKS = 200
-"""Contents that have to be unpacked for one; more would make reading slow."""
+"""The most contents to unpack for one; more would make reading slow."""
 
 WINDOW = 32 * 1024
-"""As far back as the packing looks for what is alike."""
+"""The distance in which the compression searches for equal parts."""
 
 RECENT_BYTES = 16 * MEBIBYTE
-"""Contents at hand, for those that are packed against them."""
+"""The bytes of recent contents in memory, as bases for new ones."""
 
 _PARTS = msgpack_decoder(tuple[int, int, bytes])
 
 
 class ContentSeal(Protocol):
-    """Encrypts what a store keeps (`journal.seal.TreeSeal`)."""
+    """Encrypts a store (`journal.seal.TreeSeal`)."""
 
     @property
     def id(self) -> str: ...
@@ -50,7 +50,7 @@ class ContentSeal(Protocol):
 
 
 class PackedContents:
-    """The table of contents. One thread at a time. Sealed, it has hidden digests and sealed data."""
+    """The table of contents, for one thread at a time. A seal hides digests and encrypts data."""
 
     def __init__(self, seal: ContentSeal | None = None) -> None:
         self._seal = seal
@@ -59,8 +59,8 @@ class PackedContents:
         self._version = 0
 
     def keep(self, connection: sqlite3.Connection, contents: Mapping[str, tuple[bytes, str | None]]) -> int:
-        """Keep contents by their digests, each packed against the digest that is named with it; the bytes
-        that are new.
+        """Store contents by digest, each compressed against the content with the given digest; return the new
+        bytes.
         """
         added = 0
         self._forget_changed(connection)
@@ -73,11 +73,13 @@ class PackedContents:
         return added
 
     def missing(self, connection: sqlite3.Connection, digests: Iterable[str]) -> set[str]:
-        """Digests without stored content."""
+        """Return digests without stored content."""
         return {name for name in digests if self._row(connection, self._digest(name)) is None}
 
     def sweep(self, connection: sqlite3.Connection, live: Collection[int]) -> None:
-        """Remove all contents but those of these numbers; what is packed against them is packed anew."""
+        """Remove all contents except those with these numbers; contents compressed against removed ones are
+        stored again.
+        """
         rows = connection.execute("select id, digest, base from blobs").fetchall()
         dead = {number for number, _, _ in rows if number not in live}
         for number, digest, base in rows:
@@ -91,7 +93,7 @@ class PackedContents:
         self._recent_bytes = 0
 
     def content(self, connection: sqlite3.Connection, name: str) -> bytes:
-        """The stored content with a digest; FileNotFoundError if nothing is."""
+        """Return the stored content with a digest; FileNotFoundError if there is none."""
         self._forget_changed(connection)
         row = self._row(connection, self._digest(name))
         if row is None:

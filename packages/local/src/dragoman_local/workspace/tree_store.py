@@ -34,13 +34,13 @@ from dragoman_local.workspace.snapshot_entries import MEBIBYTE, Capture, Kind, S
 from dragoman_local.workspace.tree_erasure import erase_turns
 
 BUDGET = 400 * MEBIBYTE
-"""What a store holds on disk; above it, the oldest looks become one."""
+"""The most bytes of a store on disk; above it, the oldest snapshots are merged."""
 
 WAIT_SECONDS = 10.0
-"""How long a look waits for another process to have written its own."""
+"""The seconds that a snapshot waits for another process to store its own."""
 
 PROMPT_LENGTH = 2000
-"""Characters that are kept of a prompt, without its secrets; the journal has all of it."""
+"""The most characters of a prompt to keep, without its secrets; the journal has all of it."""
 
 SEALED_NAME = "memory-sealed.db"
 """Plain and sealed journals may be in one folder, so their stores are two."""
@@ -171,7 +171,7 @@ class Look(NamedTuple):
     id: int
     time: float
     is_whole: bool
-    """Whether all was seen; what a look that was cut short did not find is not known to be gone."""
+    """Whether everything was read; files that an interrupted snapshot did not find may still exist."""
 
 
 class Change(NamedTuple):
@@ -179,11 +179,11 @@ class Change(NamedTuple):
 
     path: str
     entry: SnapshotEntry | None
-    """None if nothing is there any more."""
+    """None if there is no file any more."""
     changed_at: int | None = None
-    """When the system says that it was changed, in nanoseconds since 1970."""
+    """The time of its change from the system, in nanoseconds since 1970."""
     is_sure: bool = True
-    """Whether it was seen before and after; else nobody knows when it changed."""
+    """Whether it was read before and after; otherwise the time of its change is unknown."""
 
 
 class Turn(NamedTuple):
@@ -193,20 +193,20 @@ class Turn(NamedTuple):
     session: str
     number: int
     kind: str
-    """`turn`, or `rewind` for files that were put back by us."""
+    """`turn`, or `rewind` for files that we restored."""
     journal: str
     stream: str
     agent: str
     prompt: str
     time: float
     first: int | None
-    """The look before it; None if there was none."""
+    """The snapshot before it; None if there was none."""
     last: int | None
-    """The look after it; None while it runs."""
+    """The snapshot after it; None while it runs."""
     is_torn: int
-    """Whether its process died: the last look came at some time after its end."""
+    """Whether its process died: the last snapshot came at some time after its end."""
     key: str = ""
-    """What a hub calls its prompt."""
+    """A hub's key of its prompt."""
 
 
 class Fork(NamedTuple):
@@ -214,9 +214,9 @@ class Fork(NamedTuple):
 
     source: str
     look: int
-    """The look at the source that it was made of."""
+    """The source's snapshot that was copied."""
     first: int
-    """The first look at the fork."""
+    """The first snapshot of the fork."""
 
 
 class _Files(NamedTuple):
@@ -231,8 +231,8 @@ class StaleLook(Exception):
 
 
 def store_beside(journal: str | Path, *, seal: ContentSeal | None = None) -> TreeStore:
-    """The store that belongs to a journal: all journals of a folder share it. Sealed journals have another
-    one, whose names and contents are sealed, too.
+    """Return the store that belongs to a journal: all plain journals of a folder share one, and all sealed
+    ones another.
     """
     path = Path(journal).expanduser().absolute()
     name = "memory.db" if seal is None else SEALED_NAME
@@ -240,7 +240,9 @@ def store_beside(journal: str | Path, *, seal: ContentSeal | None = None) -> Tre
 
 
 class TreeStore:
-    """The store. May be used from several threads and processes. Nothing is created before it is needed."""
+    """The store. May be used from several threads and processes. Files are created when they are first
+    needed.
+    """
 
     def __init__(
         self,
@@ -274,11 +276,11 @@ class TreeStore:
 
     @cached_property
     def folder(self) -> str:
-        """Where it is, without links. Asks the disk."""
+        """Return its folder, without links. Reads the disk."""
         return os.path.realpath(os.path.dirname(self.path))
 
     def own_paths(self, root: str) -> frozenset[str]:
-        """What changes in a root with every turn and is ours: our folder, or in it our files."""
+        """Return our own paths that change in a root with every turn: our folder, or our files in it."""
         below = os.path.relpath(self.folder, root) if self.path else ""
         if below != ".":
             return frozenset({below})
@@ -294,8 +296,8 @@ class TreeStore:
             self._marks.close()
 
     def together(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
-        """The results of these in one transaction: a result each, `StaleLook`, or the reason of a failure. If
-        the transaction fails, each is tried alone.
+        """Run these in one transaction; return a result each, `StaleLook`, or the reason of a failure. If the
+        transaction fails, each is tried alone.
         """
         try:
             with self._writing():
@@ -399,26 +401,28 @@ class TreeStore:
     # Contents.
 
     def keep(self, contents: Mapping[str, tuple[bytes, str | None]]) -> int:
-        """Keep contents by their digests, each packed against the digest that is named with it; the bytes
-        that are new.
+        """Store contents by digest, each compressed against the content with the given digest; return the new
+        bytes.
         """
         with self._writing() as connection:
             return self._contents.keep(connection, contents)
 
     def missing(self, digests: Iterable[str]) -> set[str]:
-        """Digests without stored content."""
+        """Return digests without stored content."""
         with self._reading() as connection:
             return self._contents.missing(connection, digests)
 
     def content(self, name: str) -> bytes:
-        """The stored content with a digest; FileNotFoundError if nothing is."""
+        """Return the stored content with a digest; FileNotFoundError if there is none."""
         with self._reading() as connection:
             return self._contents.content(connection, name)
 
     # Looks.
 
     def files(self, root: str) -> dict[str, tuple[SnapshotEntry, bytes | None, bool]]:
-        """The files of the last look, with the system's records, and whether the content is kept."""
+        """Return the files of the last snapshot, with the system's records, and whether the content is
+        stored.
+        """
         with self._reading() as connection:
             rows = connection.execute(
                 "select path, kind, coalesce(blobs.digest, files.digest), files.size, mode, record, "
@@ -429,8 +433,8 @@ class TreeStore:
         return {self._show(row[0]): (self._entry(*row[1:5]), row[5], bool(row[6])) for row in rows}
 
     def record_look(self, root: str, capture: Capture, *, turn: int | None = None, at: str = "") -> int:
-        """Add a look to the folder's line, and let a turn begin or end there; its number. A look is added
-        once. `StaleLook` if the folder's last look is younger than this one.
+        """Add a snapshot to the folder's history, and let a turn begin or end there; return its number. A
+        snapshot is added once. `StaleLook` if the folder's last snapshot is younger than this one.
         """
         with self._writing() as connection:
             folder = self._number_of("folders", "root", root)
@@ -524,7 +528,7 @@ class TreeStore:
         _execute_many(connection, _UPSERT_FILE, rows)
 
     def looks(self, root: str, *, since: int = 0) -> list[Look]:
-        """The oldest first; with `since`, from that one on."""
+        """Return snapshots, the oldest first; with `since`, from that one on."""
         with self._reading() as connection:
             rows = connection.execute(
                 "select looks.id, time, is_whole from folders join looks on folder = folders.id "
@@ -534,25 +538,25 @@ class TreeStore:
             return [Look(row[0], row[1], bool(row[2])) for row in rows]
 
     def time_of(self, look: int) -> float:
-        """When a look began."""
+        """Return when a snapshot began."""
         with self._reading() as connection:
             return float(connection.execute("select time from looks where id = ?", (look,)).fetchone()[0])
 
     def changes_at(self, look: int) -> dict[str, Change]:
-        """What a look found to be different, by path."""
+        """Return the differences that a snapshot found, by path."""
         with self._reading() as connection:
             rows = connection.execute(_CHANGES_AT, (look,)).fetchall()
         changes = (self._change(self._show(row[0]), *row[1:]) for row in rows)
         return {change.path: change for change in changes}
 
     def changes_of(self, root: str, path: str) -> dict[int, Change]:
-        """What looks found of one file, by look, the oldest first."""
+        """Return the differences of one file, by snapshot, the oldest first."""
         with self._reading() as connection:
             rows = connection.execute(_CHANGES_OF, (self._hide(root), self._hide(path))).fetchall()
         return {row[0]: self._change(path, *row[1:]) for row in rows}
 
     def tree(self, root: str, look: int) -> dict[str, SnapshotEntry]:
-        """All that was there at a look."""
+        """Return all files of a snapshot."""
         with self._reading() as connection:
             rows = connection.execute(_TREE, {"root": self._hide(root), "look": look}).fetchall()
         return {self._show(row[0]): self._entry(*row[1:]) for row in rows}
@@ -568,7 +572,7 @@ class TreeStore:
             connection.execute("insert or replace into forks values (?, ?, ?, ?)", values)
 
     def fork_of(self, root: str) -> Fork | None:
-        """The origin of a folder; None if it is not a fork."""
+        """Return the origin of a folder; None if it is not a fork."""
         with self._reading() as connection:
             row = connection.execute(
                 "select source, look, first from forks where root = ?", (self._hide(root),)
@@ -588,7 +592,7 @@ class TreeStore:
         prompt: str = "",
         key: str = "",
     ) -> int:
-        """A turn begins, as the next of its session, in folders without links. Its looks name it."""
+        """Begin the next turn of a session, in folders without links. Its snapshots name it."""
         text = self._hide(redact(prompt)[:PROMPT_LENGTH])
         with self._writing() as connection:
             journal = self._number_of("journals", "path", self.journal)
@@ -602,12 +606,14 @@ class TreeStore:
             return turn
 
     def end_turn(self, turn: int) -> None:
-        """Note that a turn has ended; without a look after it, the next one closes it as torn."""
+        """Note that a turn has ended; without a snapshot after it, the next one closes it as torn."""
         with self._writing() as connection:
             connection.execute("update turns set mark = '' where id = ?", (turn,))
 
     def turns(self, root: str | None = None, *, session: str | None = None, since: int = -1) -> list[Turn]:
-        """Of a folder, of a session, or all, the oldest first; with `since`, what ended after that look."""
+        """Return the turns of a folder, of a session, or all, the oldest first; with `since`, those that
+        ended after that snapshot.
+        """
         query = _TURNS  # without an "or": what is not asked for must not keep SQLite from its indexes
         query += "" if root is None else " and root = :root"
         query += "" if session is None else " and session = :session"
@@ -626,13 +632,13 @@ class TreeStore:
         return turn._replace(journal=journal, prompt=prompt, key=key)
 
     def folders_of(self, turn: int) -> list[tuple[str, int | None, int | None]]:
-        """Where a turn ran, with the looks before and after it."""
+        """Return the folders of a turn, with the snapshots before and after it."""
         with self._reading() as connection:
             query = "select root, first, last from spans join folders on folder = folders.id where turn = ?"
             return [(self._show(row[0]), *row[1:]) for row in connection.execute(query, (turn,))]
 
     def has_rewinds(self) -> bool:
-        """Whether files were ever put back, anywhere."""
+        """Whether files were ever restored, anywhere."""
         with self._reading() as connection:
             query = "select 1 from turns where kind = 'rewind' limit 1"
             return connection.execute(query).fetchone() is not None
@@ -662,7 +668,7 @@ class TreeStore:
     # What is not needed any more.
 
     def forget(self, streams: Collection[str]) -> None:
-        """Erase the turns of these streams, and looks and contents that only they used."""
+        """Erase the turns of these streams, with snapshots and contents that only they used."""
         if os.path.exists(self.path):
             with self._writing() as connection:
                 connection.execute("create temp table if not exists forgotten (name text primary key)")

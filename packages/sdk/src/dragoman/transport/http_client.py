@@ -18,7 +18,7 @@ from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
 from dragoman.transport.http_routes import RoutedMessage, Routes, outline
 from dragoman.transport.inbox import Inbox
-from dragoman.transport.messages import MessageBatch, MessageTransport
+from dragoman.transport.messages import MessageBatch, MessageTransport, unreachable
 from dragoman.wire import error_object, failure
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.glance import count_notifications
@@ -110,7 +110,12 @@ class HttpStream:
     # What is posted.
 
     async def _introduce(self, message: bytes) -> None:
-        status, connection, body = await self._exchange(message, {}, self._limits.frame)
+        import httpx2
+
+        try:
+            status, connection, body = await self._exchange(message, {}, self._limits.frame)
+        except httpx2.TransportError as error:
+            raise unreachable(self._url, error) from None
         if status != 200 or not connection:
             raise LinkClosed(f"{self._url} answered initialize with status {status}")
         self._connection_headers = {CONNECTION: connection}

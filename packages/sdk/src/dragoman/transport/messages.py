@@ -208,3 +208,21 @@ class MessageTransport:
         if self._sink is not None and not self._has_ended:
             self._has_ended = True
             self._sink.on_end(reason)
+
+
+def unreachable(url: str, error: BaseException) -> LinkClosed:
+    """Return why nobody can be reached at an address, with the first cause that a person can mend."""
+    import ssl  # most transports have no use for it
+
+    why = str(error) or type(error).__name__
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ConnectionRefusedError):
+            why = "nothing listens there"
+        elif isinstance(cause, ssl.SSLCertVerificationError):
+            why = (
+                f"its certificate is not trusted: {cause.verify_message or why}. "
+                "If it is of an authority of your own, name the authority's file in SSL_CERT_FILE"
+            )
+        cause = cause.__cause__ or cause.__context__
+    return LinkClosed(f"{url} cannot be reached: {why}")

@@ -23,6 +23,7 @@ from websockets.frames import DATA_OPCODES, Frame, Opcode
 from websockets.protocol import OPEN, Event
 
 from dragoman.errors import LinkClosed, LocalMistake
+from dragoman.transport.messages import unreachable
 
 __all__ = ["SMALL", "ConnectionClosedOK", "RunConnection", "open_connection"]
 
@@ -61,10 +62,8 @@ async def open_connection(
         raise LinkClosed(f"{url} refused the connection with status {error.response.status_code}") from None
     except InvalidHeader as error:  # its text holds the value, which may be a token
         raise LinkClosed(f"{url} cannot be reached: invalid {error.name} header") from None
-    except ConnectionRefusedError:
-        raise LinkClosed(f"{url} cannot be reached: nothing listens there") from None
     except (OSError, TimeoutError, WebSocketException) as error:
-        raise LinkClosed(f"{url} cannot be reached: {str(error) or type(error).__name__}") from None
+        raise unreachable(url, error) from None
 
 
 class RunConnection(ClientConnection):

@@ -49,16 +49,16 @@ from dragoman_local.workspace.policy.elicitation import (
 from dragoman_local.workspace.policy.judge import PermissionPrompt
 
 MOST_BYTES: Final = 1_048_576
-"""A longer line is nobody's answer."""
+"""The most bytes of a line: nobody answers with a longer one."""
 
 
 def clock_time() -> str:
-    """The time of day, so that a question shows since when it is open."""
+    """Return the time of day, to show since when a question is open."""
     return time.strftime("%H:%M")
 
 
 class TerminalLines:
-    """Reads lines of text. Making one touches nothing."""
+    """Reads lines of text. Constructing uses nothing."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -66,7 +66,7 @@ class TerminalLines:
         self._has_ended = False
 
     async def read(self, *, secret: bool = False) -> str | None:
-        """The next line without its end, or None at the end of input."""
+        """Return the next line without its end, or None at the end of input."""
         with self._silent() if secret else nullcontext():
             while (
                 b"\n" not in self._partial_line
@@ -152,7 +152,7 @@ class _TerminalTalk:
 
 
 class TerminalAsker(_TerminalTalk):
-    """Its `ask` is an `Asker`."""
+    """Implements `Asker` with its `ask`."""
 
     async def ask(self, question: PermissionPrompt) -> str | None:
         async with self._floor():
@@ -197,7 +197,7 @@ class _FormStopped(Exception):
 
 
 class TerminalForms(_TerminalTalk):
-    """A `FormAsker`."""
+    """Implements `FormAsker`."""
 
     async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse:
         return await self._talk(form.message, agent, partial(self._fill, form))
