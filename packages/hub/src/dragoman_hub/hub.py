@@ -98,7 +98,9 @@ class Hub:
         self.changes = TurnChanges(
             is_enabled=self.options.changes,
             keep_seconds=self.options.changes_kept,
-            store=store_beside(self.options.trees) if self.options.trees else None,
+            store=(
+                store_beside(self.options.trees, seal=self.options.trees_seal) if self.options.trees else None
+            ),
         )
         self.changes.far_side = self._far_side
         self.eraser = SessionEraser(journal)
