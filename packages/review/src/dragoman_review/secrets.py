@@ -54,7 +54,7 @@ _NO_SECRET = re.compile(
 
 
 def secret_findings(path: str, lines: TextLines, *, longest: int = LONGEST_LINE) -> Iterator[Finding]:
-    """The secrets of a text of which somebody should know, in lines that are no longer than `longest`."""
+    """Return the secrets of a text that a reader should know, in lines that are no longer than `longest`."""
     text = lines.text
     if not has_hint(text):
         return
@@ -85,8 +85,8 @@ def _is_made_by_a_machine(value: str, kind: str) -> bool:
 
 
 def mask_secrets(text: str, *, path: str = "", rules: Iterable[ReviewRule] = ()) -> str:
-    """The text with each secret in it made unreadable. `path` tells the language, if it is a file. `rules` of
-    a repository find more secrets; they take nothing away.
+    """Return the text with each secret hidden. `path` gives the language of a file. `rules` of a repository
+    find more secrets; they never replace ours.
     """
     lines = TextLines(text)
     spans = [span[:2] for span in find(text, in_settings=is_settings_file(PurePath(path).name))]

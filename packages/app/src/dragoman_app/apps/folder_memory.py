@@ -1,4 +1,6 @@
-"""The store of trees beside a journal, for commands: its turns, its folders, and who wrote their files."""
+"""The store of trees beside a journal, for commands: its turns, its folders, and the
+authors of their files.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ def session_turns(store: TreeStore, session: str | None, folder: str) -> list[Tu
 
 
 def folder_of(store: TreeStore, path: str) -> str:
-    """The remembered folder that a path is in. Raises `CommandFailed`."""
+    """Return the stored folder around a path. Raises `CommandFailed`."""
     roots = roots_around(store, path)
     if not roots:
         raise CommandFailed(
@@ -68,7 +70,7 @@ def folder_of(store: TreeStore, path: str) -> str:
 
 @asynccontextmanager
 async def open_recorded(path: str) -> AsyncIterator[Journal]:
-    """The journal at a path; FileNotFoundError if there is none."""
+    """Return the journal at a path; FileNotFoundError if there is none."""
     if not await asyncio.to_thread(os.path.exists, path):  # to open it would make it
         raise FileNotFoundError(path)
     async with open_journal(Path(path)) as journal:
@@ -76,7 +78,7 @@ async def open_recorded(path: str) -> AsyncIterator[Journal]:
 
 
 def memory_of(store: TreeStore, root: str) -> FolderMemory:
-    """What is known of a folder, with the journals of its turns."""
+    """Return the memory of a folder, with the journals of its turns."""
     return FolderMemory(store, root, open_recorded)
 
 

@@ -1,4 +1,4 @@
-"""The steps of a turn: what each tool call did to files, and the files as they were before it.
+"""The steps of a turn: the file changes of each tool call, and the files before it.
 
 The store of trees has a folder before and after a turn. Between them, the journal has what the agent told:
 diffs of its tool calls, and writes through us. These are done again on the contents from before the turn. A
@@ -20,11 +20,11 @@ from dragoman_local.workspace.tree_store import TreeStore, Turn
 from dragoman_local.workspace.turn_facts import OpenJournal
 
 SLACK = 1.0
-"""Seconds after the look at the end of a turn in which the last of its frames may come."""
+"""The seconds after the snapshot at the end of a turn in which its last frames may come."""
 
 
 class TurnStep(Struct, frozen=True, kw_only=True):
-    """What one tool call did to files."""
+    """The file changes of one tool call."""
 
     number: int
     title: str
@@ -54,7 +54,7 @@ class _Call(Struct):
 
 
 class StepLog:
-    """Changes in the order in which they were told. Feed it the frames of a turn."""
+    """Changes in the order of their reports. Feed it the frames of a turn."""
 
     def __init__(self) -> None:
         self.titles: dict[str, str] = {}
@@ -64,7 +64,7 @@ class StepLog:
 
     @property
     def told(self) -> list[_Told]:
-        """A call of which nobody said that it is over is over with the turn."""
+        """The reported changes. A call without a reported end ends with the turn."""
         return self._told + [diff for call in self._open.values() for diff in call.changes()]
 
     def feed(self, frame: Mapping[str, Any]) -> None:
@@ -141,9 +141,7 @@ class StepFiles:
         return sorted({change.path for _, change in self._changes if change.step == step})
 
     def contents_at(self, place: int) -> dict[str, bytes | None]:
-        """The contents of the files that steps changed, before so many changes; None for one that was not
-        there.
-        """
+        """Return the contents of the changed files before this many changes; None for a missing file."""
         done = [change.path for at, change in self._changes if at < place]
         return {
             change.path: self._contents[change.path][done.count(change.path)] for _, change in self._changes
@@ -189,13 +187,15 @@ class TurnSteps:
         ]
 
     def contents_before(self, number: int) -> dict[str, dict[str, bytes | None]]:
-        """By folder, the files that steps changed as they were before this one."""
+        """Return, by folder, the changed files with their contents before this step."""
         place = list(self._places.values())[number - 1]
         return {folder.root: folder.contents_at(place) for folder in self._folders}
 
 
 async def read_steps(turn: Turn, end: float, open_journal: OpenJournal) -> StepLog:
-    """What the journal has of a turn until the look after it. A journal without it tells nothing."""
+    """Read a turn from the journal, up to the snapshot after it. A journal without the
+    turn gives no steps.
+    """
     log = StepLog()
     async with open_journal(turn.journal) as journal:
         if await journal.info(turn.stream) is not None:

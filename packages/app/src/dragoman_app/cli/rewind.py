@@ -39,7 +39,7 @@ class RewindReport(Struct, kw_only=True):
     turn: int | None
     """The turn before which the folder is now; None if a rewind was undone."""
     step: int | None = None
-    """The step of that turn before which it is."""
+    """The step of that turn before which the folder is now."""
     done: bool
     files: dict[str, list[RewindStep]] = field(default_factory=dict)
     """The files by folder."""

@@ -180,7 +180,7 @@ class AgentProcess:
         self.channel.start(self)
 
     async def aclose(self) -> None:
-        """End it; whoever waits for its answers hears that."""
+        """End the process; callers that wait for its answers get an error."""
         await self.channel.aclose()
 
     # What we say.

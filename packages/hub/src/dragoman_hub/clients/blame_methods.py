@@ -1,4 +1,4 @@
-"""`_dragoman/hub/blame`: a user sees who wrote the lines of a session's file, and after which prompt.
+"""`_dragoman/hub/blame`: shows a user who wrote the lines of a session's file, and after which prompt.
 
 Lines may come from turns of any session in that folder. Of a session that the client may not see, nothing is
 told but that it was an agent or a command.
@@ -22,11 +22,11 @@ from dragoman_hub.session.frames import value_of
 from dragoman_local.workspace.folder_memory import BlamedLine
 
 PROMPT = 200
-"""Characters of a prompt: as much as a line of a screen has."""
+"""The most characters of a prompt: about one line of a screen."""
 
 
 class BlameMethods:
-    """The scope was checked at the gate."""
+    """The method; the gate has checked its scope."""
 
     def __init__(self, hub: ClientHub, views: SessionViews) -> None:
         self._hub = hub
@@ -34,7 +34,7 @@ class BlameMethods:
         self._authors = LineAuthors(hub.changes)
 
     async def blame(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
-        """A file's lines, and the ranges of them that have one author."""
+        """Return a file's lines, and the ranges with one author each."""
         session = await client.session(params)
         far_side = self._hub.changes.far_side(session.id)
         if far_side is not None:

@@ -388,7 +388,7 @@ class LiveSession:
 
     @property
     def has_more_to_say(self) -> bool:
-        """Whether messages for its agent are still on their way: see `_rest_when_heard`."""
+        """Whether messages for its agent are still being sent: see `_rest_when_heard`."""
         is_unheard = self.process is not None and self.process.has_unheard(self.stream)
         return is_unheard or any(type(effect) is ev.SendToAgent for effect in self._effects)
 

@@ -1,4 +1,4 @@
-"""Finds who wrote the lines of a session's file, for a user: by the store of trees and the journals.
+"""Finds who wrote the lines of a session's file, from the store of trees and the journals.
 
 The file is read once, as `file_view` does. Its folder is looked at, so that what a person typed since the
 last turn is theirs. All that takes time is done in threads and has a bound: the file, its earlier contents,
@@ -31,13 +31,13 @@ from dragoman_local.workspace.text import lines_of
 from dragoman_local.workspace.tree_store import TreeStore
 
 MOST_LINES = 20_000
-"""Lines of a file; more are no text that anybody wrote."""
+"""The most lines of a file; nobody writes a longer text."""
 
 HISTORY_BYTES = 64 * 1024 * 1024
-"""Bytes of earlier contents, and of frames, for one answer."""
+"""The most bytes of earlier contents, and of frames, for one answer."""
 
 AT_ONCE = 2
-"""Files of one hub: each is work for a processor."""
+"""The most simultaneous files of one hub: each needs a processor."""
 
 
 Place: TypeAlias = tuple[str | None, int | None]
@@ -45,27 +45,27 @@ Place: TypeAlias = tuple[str | None, int | None]
 
 
 class OwnTurn(Struct, frozen=True):
-    """A turn in the journal of this hub: its session, and where its prompt is, or 0."""
+    """A turn in this hub's journal: its session, and the position of its prompt, or 0."""
 
     session: str
     prompt_place: int
 
 
 class AuthoredFile(Struct, frozen=True, kw_only=True):
-    """A file, and who wrote its lines."""
+    """A file, with the authors of its lines."""
 
     path: str
     texts: Sequence[str]
-    """By line, without secrets."""
+    """The texts by line, without secrets."""
     is_covered: bool
     lines: Sequence[BlamedLine]
     turns: Mapping[Place, OwnTurn]
     is_cut: bool
-    """Whether the journals have more than was read, so that less is known."""
+    """Whether the journals have more than was read, so that fewer authors are known."""
 
 
 class LineAuthors:
-    """The memory of one hub."""
+    """Finds authors for one hub."""
 
     def __init__(self, changes: TurnChanges) -> None:
         self._changes = changes
@@ -74,7 +74,7 @@ class LineAuthors:
     async def find(
         self, folders: Sequence[str], path: str, *, grant: Grant, journal: Journal
     ) -> AuthoredFile:
-        """Raises the answer to a file that has no authors to be told of."""
+        """Return a file with its authors. Raises the error for a file without known authors."""
         store = self._changes.store
         if store is None:
             raise invalid_request("this hub does not remember files")
@@ -126,7 +126,7 @@ async def _find(store: TreeStore, root: str, whole: str, data: bytes, journal: J
 
 
 def read_whole(folders: Sequence[str], path: str, *, grant: Grant) -> tuple[str, bytes]:
-    """The file's path without links, and its bytes."""
+    """Return the file's path without links, and its bytes."""
     with opened_file(folders, path, grant=grant) as (whole, fd):
         if is_secret_name(whole):
             raise _secret("files of this name usually hold secrets")

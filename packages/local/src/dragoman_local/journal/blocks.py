@@ -96,8 +96,8 @@ def read_runs(
     read_other: Callable[[int, tuple[Any, ...]], FrameRun | None],
     is_sealed: bool = False,
 ) -> Iterator[FrameRun]:
-    """The entries behind `after`, up to the first that is not as it was written, until there are `limit`
-    entries or `most` bytes. `read_other` reads the rows that are deflated or sealed, from a sequence on.
+    """Return the intact entries after `after`, until there are `limit` entries or `most` bytes. `read_other`
+    reads deflated or sealed rows, from a sequence on.
     """
     count = size = 0
     for row in rows:

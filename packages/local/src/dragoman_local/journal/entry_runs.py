@@ -198,7 +198,7 @@ def runs_of_entries(entries: Sequence[Entry]) -> EntryBatch:
 
 
 def runs_of(page: Sequence[StoredEntry]) -> Sequence[FrameRun]:
-    """The entries of a page by the run."""
+    """Return the entries of a page by the run."""
     if type(page) is RunPage:
         return page.runs
     return runs_of_entries([stored_entry.entry for stored_entry in page]).runs

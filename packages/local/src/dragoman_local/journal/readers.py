@@ -1,4 +1,4 @@
-"""A few reading threads with connections of their own, so that readers never wait for the writer.
+"""A few reading threads, each with its own connection, so that readers never wait for the writer.
 
 All connections are opened with the journal. One that is opened later would read another file, if the file of
 the journal was replaced since, or none, if it was deleted.
@@ -25,7 +25,7 @@ other.
 
 
 class Readers:
-    """A pool of reading threads, a connection for each of them, and one for the thread that asks."""
+    """A pool of reading threads, with a connection for each, and one for the calling thread."""
 
     def __init__(self, *, explain: Callable[[Refusal], JournalError], name: str) -> None:
         self._explain = explain
@@ -35,7 +35,7 @@ class Readers:
         self._closing = False
 
     def open(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        """Open every connection; called before the first question, from a thread that may wait."""
+        """Open every connection; call it before the first question, from a thread that may wait."""
         try:
             for _ in range(1 + THREADS):
                 self._connections.append(connect())

@@ -151,8 +151,8 @@ def _has_secret(text: bytes) -> bool:
 
 
 def suspect_numbers(parts: Sequence[bytes]) -> set[int]:
-    """Which of the parts of frames need a closer look. Long ones are looked at one by one first: what is
-    plain prose is done with, and one odd part costs few others.
+    """Return the numbers of frame parts that need a full search. Long ones are first checked one by one:
+    plain prose needs no more, and one odd part costs few others.
     """
     numbers: Sequence[int] = range(len(parts))
     is_long = sum(map(len, parts)) > LONG_TEXT * len(parts)

@@ -295,7 +295,9 @@ class SessionWall:
         self._folders = tuple(folders)
 
     def close(self) -> None:
-        """Remove what belongs to the sandbox. It waits for nobody: a thread that is making it removes it."""
+        """Remove the sandbox's files without waiting: if another thread is creating the sandbox, that thread
+        removes them.
+        """
         self._is_closed = True
         if self._lock.acquire(blocking=False):
             self._remove()

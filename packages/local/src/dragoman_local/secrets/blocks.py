@@ -25,7 +25,7 @@ _LOGIN_ROW = re.compile(r"^[ \t]+(?:- +)?(?!type:|password:)[\w.-]+:(?P<secret>[
 
 
 def manifest_spans(text: str, low: str) -> Iterator[tuple[int, int]]:
-    """The values of a Kubernetes Secret, and the passwords that cloud-init sets."""
+    """Return the values of a Kubernetes Secret, and the passwords in settings of cloud-init."""
     blocks = [(_DATA, _ROW)] if "kind: secret" in low and _MANIFEST.search(text) else []
     blocks += [(_LOGINS, _LOGIN_ROW)] if "chpasswd:" in low else []
     for block, row in blocks:

@@ -273,7 +273,7 @@ _NAME = re.compile(r"[._]{0,2}[A-Za-z][\w./:-]*", re.ASCII)
 
 
 def has_name_words(value: str) -> bool:
-    """Whether it is put together as names of code are: words, by capitals, digits, dots or dashes."""
+    """Whether it is built like a name in code: words joined by capitals, digits, dots or dashes."""
     words = [part for part in _PARTS.findall(value) if part.isalpha()]
     is_long = sum(map(len, words)) >= 3.5 * len(words) > 0
     return is_long and _NAME.fullmatch(value) is not None and not any(map(_is_no_word, words))

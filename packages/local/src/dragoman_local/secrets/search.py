@@ -40,7 +40,7 @@ ROUNDS = 8
 
 
 PLACES = frozenset({"named", "option", "header", "login", "command", "table", "manifest", "random"})
-"""Kinds of secrets that only their place gives away; the others are services and formats."""
+"""Kinds of secrets that only their place reveals; the others are services and formats."""
 
 
 class SecretSpan(NamedTuple):
@@ -161,7 +161,7 @@ def _is_prose_plain(low: str, octets: bytes) -> bool:
 
 
 def is_plain_prose(part: bytes) -> bool:
-    """Whether a part of a frame has words alone, none of them near a secret. Quotes of JSON are not prose."""
+    """Whether a part of a frame has only words, none of them near a secret. Quotes of JSON are not prose."""
     if _QUOTE.search(part) or signs_of(part.decode("latin-1")):
         return False
     return _is_prose_plain(part.lower().decode("latin-1"), part)
@@ -217,7 +217,7 @@ def _again(text: str, spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
 
 
 def merge(spans: list[SecretSpan]) -> list[SecretSpan]:
-    """The spans in order; those that overlap become one, of the kind that says most."""
+    """Return the spans in order, with overlapping ones joined under the more exact kind."""
     merged: list[SecretSpan] = []
     for span in sorted(spans):
         if span.end <= span.start:

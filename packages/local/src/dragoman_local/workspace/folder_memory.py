@@ -28,13 +28,13 @@ class BlamedLine(Struct, frozen=True, kw_only=True):
     model: str | None = None
     tool_call: str | None = None
     approved_by: str | None = None
-    """What was answered when the agent asked."""
+    """The answer to the agent's permission request."""
     approver: str | None = None
-    """Who answered, where a hub noted it: a token's name, or `policy`."""
+    """Who answered, if a hub recorded it: a token's name, or `policy`."""
 
 
 def roots_around(store: TreeStore, path: str) -> list[str]:
-    """The remembered folders that a path is in; first the one that saw it change most often."""
+    """Return the stored folders around a path; the one with the most changes to it comes first."""
     whole = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     roots = [root for root in store.roots() if whole == root or whole.startswith(f"{root}/")]
 
@@ -57,7 +57,7 @@ class FolderMemory:
     def __init__(
         self, store: TreeStore, root: str, open_journal: OpenJournal, *, most_bytes: float = inf
     ) -> None:
-        """Reads the store. With `most_bytes`, so much is read of earlier contents, and so much of frames."""
+        """Reads the store. `most_bytes` limits the earlier contents to read, and the frames."""
         self.root = root
         self._history = LineHistory(store, root, choose=self._choose, most_bytes=most_bytes)
         line = self._history.line
@@ -70,8 +70,8 @@ class FolderMemory:
         return self.facts.choose(turns, change, line)
 
     async def blame(self, path: str) -> list[BlamedLine] | None:
-        """Of a file by its path in the folder; None if it is not kept as text. An empty line is of whoever
-        wrote the line below it.
+        """Return the authors of a file by its path in the folder; None if it is not stored as text. An empty
+        line belongs to the author of the line below it.
         """
         await self.facts.read(self._history.side_by_side())
         found = await asyncio.to_thread(self._history.origins, path)

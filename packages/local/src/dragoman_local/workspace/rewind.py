@@ -28,7 +28,7 @@ Places: TypeAlias = Sequence[tuple[str, int]]
 """Folders without links, each with its snapshot to restore."""
 
 Contents: TypeAlias = Mapping[str, bytes | None]
-"""Of files that were otherwise within a turn, by path in their folder; None for one that was not there."""
+"""The contents of files that differed within a turn, by path in their folder; None for a missing file."""
 
 UNKNOWN = "Dragoman has no record of the files before this turn"
 
@@ -148,7 +148,7 @@ class RewindPlan:
 
 
 async def plan_rewind(store: TreeStore, root: str, look: int, contents: Contents | None = None) -> RewindPlan:
-    """Plan how to restore a folder to a snapshot of its history, but for files of these contents."""
+    """Plan how to restore a folder to a snapshot of its history, except files with these contents."""
     now = await take_snapshot([root], store=store)
     try:
         await now.record(None, "now")
@@ -292,7 +292,7 @@ class FolderRewind:
 async def planned_rewind(
     store: TreeStore, places: Places, *, contents: Mapping[str, Contents] | None = None
 ) -> AsyncIterator[FolderRewind]:
-    """The plans for some folders, valid inside the block; `contents` by folder. Raises `RewindRefused`."""
+    """Yield the plans for some folders, inside the block; `contents` by folder. Raises `RewindRefused`."""
     async with AsyncExitStack() as stack:
         plans: list[RewindPlan] = []
         for root, look in places:

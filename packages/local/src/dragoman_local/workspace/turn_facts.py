@@ -36,7 +36,7 @@ By = Literal["agent", "person", "command", "unknown"]
 
 
 class RecordedFrame(Protocol):
-    """A frame of a stream, its place there, and when and to whom it went."""
+    """A frame of a stream, with its position, time and receiver."""
 
     @property
     def sequence(self) -> int: ...
@@ -49,7 +49,7 @@ class RecordedFrame(Protocol):
 
 
 class RecordedStreams(Protocol):
-    """The parts of a journal that are used here."""
+    """The parts of a journal that this module needs."""
 
     async def info(self, stream: str) -> object | None: ...
     def replay(self, stream: str) -> AsyncIterator[Sequence[RecordedFrame]]: ...
@@ -213,7 +213,7 @@ class TurnFacts:
             known[line] = (call, known.get(line, ("", time))[1])
 
     def diff(self, call: str) -> str:
-        """What a tool call said that it changes."""
+        """Return the change that a tool call reported."""
         return unified_diff(*self._diffs[call]).text or "" if call in self._diffs else ""
 
     def _see_write(self, params: Mapping[str, Any], time: float) -> None:
@@ -333,8 +333,8 @@ class FactsReader:
         *,
         most_bytes: float = inf,
     ) -> None:
-        """By turn, its folder, and when the look after it began. With a bound, nothing is known of turns
-        behind so many bytes of frames, and no diffs are kept.
+        """By turn: its folder, and the start of the snapshot after it. A limit in bytes of frames drops older
+        turns, and all diffs.
         """
         self._open_journal = open_journal
         self._roots = roots
@@ -344,7 +344,7 @@ class FactsReader:
 
     @property
     def is_cut(self) -> bool:
-        """Whether there was more to read than it may."""
+        """Whether the limit left out frames."""
         return self._bytes_left < 0
 
     async def read(self, turns: Sequence[Turn]) -> None:

@@ -211,7 +211,7 @@ class MessageTransport:
 
 
 def unreachable(url: str, error: BaseException) -> LinkClosed:
-    """Return why nobody can be reached at an address, with the first cause that a person can mend."""
+    """Return why an address can't be reached, with the first cause that a person can fix."""
     import ssl  # most transports have no use for it
 
     why = str(error) or type(error).__name__

@@ -35,7 +35,7 @@ _EMPTY: Final = frozenset({b"", b"null", b"[]", b"{}", b'""'})
 
 
 class CallUpdate(Struct, frozen=True):
-    """An update, as far as it says something of a tool call: its members, unread."""
+    """An update about a tool call, with undecoded members."""
 
     kind: Raw = Raw(b"")
     title: Raw = Raw(b"")
@@ -80,7 +80,7 @@ class ToolCalls:
             return ""
 
     def take(self, session_id: str, update: CallUpdate) -> str:
-        """The same for an update that was read; one that names no call says nothing."""
+        """Take an update that was already read; one without a call is ignored."""
         name = update.call_id
         if name is UNSET:
             return ""

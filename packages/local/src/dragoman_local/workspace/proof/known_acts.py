@@ -70,12 +70,12 @@ class KnownActs:
 
 
 def is_update(frame: bytes) -> bool:
-    """Whether a frame is, for sure, an update, and has no words that are spelled otherwise than they read."""
+    """Whether a frame is surely an update, without escaped words."""
     return frame.startswith(_UPDATES) and frame.count(b'"method"') == 1 and b"\\u" not in frame
 
 
 def read_update(frame: bytes) -> tuple[str, CallUpdate]:
-    """The session and the update of a frame, read at once; empty if it cannot be read."""
+    """Return the session and the update of a frame in one read; empty if it is unreadable."""
     try:
         params = _frames.decode(frame).params
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

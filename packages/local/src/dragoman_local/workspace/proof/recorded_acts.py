@@ -155,8 +155,8 @@ class ActFold:
     def add_runs(
         self, sequence: int, runs: Iterable[tuple[str, Sequence[bytes], float, bool]]
     ) -> Iterator[RecordedAct]:
-        """Take the next entries by the run; gives the acts that they complete. Nearly all are updates, and
-        most of those say nothing of a call.
+        """Read the next entries by the run; return the acts that they complete. Nearly all are updates, most
+        of them not about a call.
         """
         for direction, frames, time, _ in runs:
             for at, frame in enumerate(frames, sequence):
