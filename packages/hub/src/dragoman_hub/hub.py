@@ -98,7 +98,9 @@ class Hub:
         self.changes = TurnChanges(
             is_enabled=self.options.changes,
             keep_seconds=self.options.changes_kept,
-            store=store_beside(self.options.trees) if self.options.trees else None,
+            store=(
+                store_beside(self.options.trees, seal=self.options.trees_seal) if self.options.trees else None
+            ),
         )
         self.changes.far_side = self._far_side
         self.eraser = SessionEraser(journal)
@@ -378,10 +380,10 @@ class Hub:
             agent = session.state.agent
             log.warning("agent %s does not read: the notification %s is dropped", agent, method[:80])
 
-    def tell(self, session: LiveSession, update: dict[str, Any]) -> None:
-        """Send an update of the hub itself."""
+    def tell(self, session: LiveSession, update: dict[str, Any], *, note: bytes = b"") -> None:
+        """An update of the hub's own, and the note behind it if there is one."""
         params = encode_json({"sessionId": session.id, "update": update})
-        session.dispatch(ev.FrameForClients(frame=notification("session/update", params)[:-1]))
+        session.dispatch(ev.FrameForClients(frame=notification("session/update", params)[:-1], note=note))
 
     # What sessions tell.
 

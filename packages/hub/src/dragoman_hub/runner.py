@@ -53,7 +53,7 @@ from dragoman_hub.settings import HubSettings, changed_settings, offered_agents
 from dragoman_local.kit.journal_lender import erase_sessions
 from dragoman_local.sandbox.wall import chosen_sandbox
 from dragoman_local.workspace.policy.policy_paths import policy_paths
-from dragoman_local.workspace.tree_store import store_beside
+from dragoman_local.workspace.tree_store import SEALED_NAME, store_beside
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterato
         hub = Hub(
             observer.measure(place.journal),
             _specs(settings, folder, place.lease),
-            options=options_of(settings),
+            options=replace(options_of(settings), trees_seal=place.trees_seal),
             remember=Introductions(folder / "agents"),
             trace=observer.prompt if spans is not None else None,
             ownership=place.cluster,
@@ -212,7 +212,7 @@ def _open_reload(
         _, waiting = changed_settings(settings, fresh)
         live.refresh()
         admission.rename(hosts=door.names(fresh), origins=fresh.origins)
-        hub.options = options_of(fresh)
+        hub.options = replace(options_of(fresh), trees_seal=hub.options.trees_seal)
         hub.default_agent = fresh.default_agent
         hub.pool.offer(specs(fresh))
         current, installer.refusal = fresh, install_refusal(fresh, door.host)
@@ -328,15 +328,15 @@ def options_of(settings: HubSettings) -> HubOptions:
         release_after=settings.detached.release_after,
         prompt_rate=Buckets(settings.limits.prompt_rate).take,
         changes=True,
-        # A store in clear beside a sealed journal would tell what the seal hides.
-        trees="" if settings.encryption.key else _trees_journal(settings),
+        trees=_trees_journal(settings),
     )
 
 
 def _own_files(settings: HubSettings) -> tuple[str, ...]:
     """Files of the hub that no agent and no command may read."""
     trees = store_beside(_trees_journal(settings)).path
-    return settings.journal_place, str(settings.tokens_path), trees
+    sealed = os.path.join(os.path.dirname(trees), SEALED_NAME)
+    return settings.journal_place, str(settings.tokens_path), trees, sealed
 
 
 def _trees_journal(settings: HubSettings) -> str:

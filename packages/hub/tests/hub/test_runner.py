@@ -10,12 +10,13 @@ import threading
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dragoman.errors import LocalMistake
 from dragoman.runtime.loop_watch import SWITCH
 from dragoman.system.files import lock
 from dragoman_hub.runner import run_hub
-from dragoman_hub.settings import HubSettings
+from dragoman_hub.settings import EncryptionSettings, HubSettings
 from tests.ports import KeptPort
 
 pytestmark = [
@@ -62,6 +63,22 @@ async def test_nobody_is_let_in_while_the_journal_is_being_opened(tmp_path: Path
         assert await is_open(port)
     finally:
         await running.__aexit__(None, None, None)
+
+
+async def test_a_hub_with_a_sealed_journal_seals_the_memory_of_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HUB_KEY", "0123456789abcdef" * 2)
+    sealed = replace(settings(tmp_path, 0), encryption=EncryptionSettings(key="env:HUB_KEY"))
+    async with run_hub(sealed) as running:
+        store = running.hub.changes.store
+        assert store is not None
+        store.begin_turn("s", ["/quagga"])
+        running.reload(sealed)
+        assert running.hub.options.trees_seal is not None
+        assert store.path in running.hub.options.secrets
+    assert not (tmp_path / "memory.db").exists()
+    assert all(b"quagga" not in path.read_bytes() for path in tmp_path.glob("memory-sealed.db*"))
 
 
 async def test_a_hub_whose_tokens_cannot_be_read_never_listens(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def run_why(args: argparse.Namespace) -> int:
         story = LineStory(
             line=line,
             thought=facts.thoughts.get(line.tool_call, ""),
-            diff=facts.diffs.get(line.tool_call, ""),
+            diff=facts.diff(line.tool_call),
         )
     if args.json:
         say_json(story)

@@ -23,6 +23,7 @@ from dragoman_hub.nats.options import is_nats_address, read_address
 from dragoman_hub.settings import HubSettings, offered_agents
 from dragoman_local.journal import Journal, open_journal
 from dragoman_local.journal.idle_index import index_while_idle
+from dragoman_local.journal.seal import Seal, TreeSeal
 from dragoman_local.journal.sealing_key import read_key
 from dragoman_local.journal.sqlite import open_sealed
 
@@ -34,6 +35,8 @@ class NodeContext(Struct):
     shown_address: str
     """Its address, without secrets."""
     cluster: Cluster | None = None
+    trees_seal: TreeSeal | None = None
+    """What seals the trees of turns; None if the journal is not sealed."""
 
     @property
     def lease(self) -> Callable[[], LeaseTerm] | None:
@@ -66,7 +69,7 @@ async def place_of(
     elif settings.encryption.key:
         key = read_key(settings.encryption.key)
         async with open_sealed(Path(address), key, durability=settings.durability) as sealed_journal:
-            yield NodeContext(sealed_journal, address)
+            yield NodeContext(sealed_journal, address, trees_seal=Seal(key).trees)
     else:
         async with open_journal(address, durability=settings.durability) as journal:
             owner = TaskOwner("hub word index")

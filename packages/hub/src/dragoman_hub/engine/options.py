@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dragoman_hub.engine.bounds import MIB
 from dragoman_local.sandbox.boundary import SandboxChoice
+from dragoman_local.workspace.packed_contents import ContentSeal
 
 Trace: TypeAlias = Callable[[str, str, Mapping[str, Any] | None, str], Mapping[str, Any] | None]
 """Returns the `_meta` for a prompt, from its session, key, `_meta` and agent."""
@@ -59,6 +60,8 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     """The seconds for which they are kept after the turn, or after the last question about them."""
     trees: str = ""
     """The journal beside which the trees of turns are stored; empty disables that."""
+    trees_seal: ContentSeal | None = None
+    """The encryption of the trees; None if the journal is not sealed."""
     prompt_rate: Callable[[str], float] | None = None
     """Returns the seconds that the holder of a token must wait before its next prompt; 0
     if it may continue.

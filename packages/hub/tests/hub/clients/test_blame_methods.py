@@ -12,6 +12,7 @@ import pytest
 from dragoman import Agent, Turn
 from dragoman.schema.v1 import Diff
 from dragoman_hub.gate.admission import Grant
+from dragoman_local.journal.seal import Seal
 from dragoman_local.workspace.folder_memory import FolderMemory
 from dragoman_local.workspace.tree_store import store_beside
 from tests.hub.sessions.stage import Stage, Talker, staged
@@ -191,6 +192,23 @@ async def test_secrets_in_a_line_are_covered(project: Path, trees: str) -> None:
         assert key not in str(told)
         assert told["isCovered"]
         assert len(told["text"].splitlines()) == 4
+
+
+async def test_a_sealed_memory_knows_as_much(project: Path, trees: str) -> None:
+    seal = Seal(b"k" * 32).trees
+    async with staged({"one": author}, changes=True, trees=trees, trees_seal=seal) as stage:
+        client, session = await written(stage, project)
+        told = await client.call(BLAME, {"sessionId": session, "path": "a.txt"})
+        assert [one["by"] for one in told["ranges"]] == ["unknown", "agent", "person", "agent"]
+        assert told["ranges"][-1]["prompt"] == "ask for a second line"
+        look = {"sessionId": session, "turn": 1}
+        shown = await client.call("_dragoman/hub/rewind/preview", look)
+        also = [file["path"] for file in shown["files"]]
+        await client.call("_dragoman/hub/rewind", {**look, **shown, "also": also})
+        assert (project / "a.txt").read_text() == "old\n"
+    disk = b"".join(path.read_bytes() for path in Path(trees).parent.glob("memory*"))
+    for word in ("a.txt", "second line", str(project)):
+        assert word.encode() not in disk
 
 
 async def test_turns_that_were_not_read_have_no_author_but_their_number(project: Path, trees: str) -> None:

@@ -28,9 +28,9 @@ class StreamCipher:
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCM(key)
 
-    def seal(self, plaintext: bytes, place: bytes) -> bytes:
-        """Return a text bound to its position, after its nonce."""
-        nonce = os.urandom(NONCE)
+    def seal(self, plaintext: bytes, place: bytes, *, nonce: bytes = b"") -> bytes:
+        """Return a text bound to its position, after its nonce: a random one, or one of this text alone."""
+        nonce = nonce or os.urandom(NONCE)
         return nonce + self._cipher.encrypt(nonce, plaintext, place)
 
     def open(self, sealed: bytes, place: bytes) -> bytes | None:

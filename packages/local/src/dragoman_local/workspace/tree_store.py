@@ -8,8 +8,9 @@ A folder has one line of looks, whichever session asked for them: a look holds o
 look before it. Contents are kept once, packed against what the same path held before. A turn spans looks:
 what is different between its first and its last was changed while it ran.
 
-SQLite in write-ahead mode: a process that is killed leaves whole looks. What is erased is overwritten. Of
-turns whose process is gone nobody knows the end; the next look closes them as torn.
+SQLite in write-ahead mode: a process that is killed leaves whole looks. What is erased is overwritten. With a
+seal, folders, paths, digests, prompts and contents are sealed; sessions, agents, times and sizes are in
+clear. Of turns whose process is gone nobody knows the end; the next look closes them as torn.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any, NamedTuple
 from dragoman.errors import LocalMistake
 from dragoman.system.files import CAREFUL
 from dragoman_local.secrets.search import redact
-from dragoman_local.workspace.packed_contents import TABLE, PackedContents
+from dragoman_local.workspace.packed_contents import TABLE, ContentSeal, PackedContents, unsealed
 from dragoman_local.workspace.process_marks import ProcessMarks
 from dragoman_local.workspace.snapshot_entries import MEBIBYTE, Capture, Kind, SnapshotEntry
 from dragoman_local.workspace.tree_erasure import erase_turns
@@ -40,6 +41,9 @@ WAIT_SECONDS = 10.0
 
 PROMPT_LENGTH = 2000
 """The most characters of a prompt to keep, without its secrets; the journal has all of it."""
+
+SEALED_NAME = "memory-sealed.db"
+"""Plain and sealed journals may be in one folder, so their stores are two."""
 
 _VERSION = 2
 
@@ -226,10 +230,13 @@ class StaleLook(Exception):
     """A later snapshot of the folder exists: take a new one."""
 
 
-def store_beside(journal: str | Path) -> TreeStore:
-    """Return the store that belongs to a journal: all journals of a folder share it."""
+def store_beside(journal: str | Path, *, seal: ContentSeal | None = None) -> TreeStore:
+    """Return the store that belongs to a journal: all plain journals of a folder share one, and all sealed
+    ones another.
+    """
     path = Path(journal).expanduser().absolute()
-    return TreeStore(os.fspath(path.with_name("memory.db")), journal=os.fspath(path))
+    name = "memory.db" if seal is None else SEALED_NAME
+    return TreeStore(os.fspath(path.with_name(name)), journal=os.fspath(path), seal=seal)
 
 
 class TreeStore:
@@ -237,7 +244,15 @@ class TreeStore:
     needed.
     """
 
-    def __init__(self, path: str = "", *, journal: str = "", budget: int = BUDGET) -> None:
+    def __init__(
+        self,
+        path: str = "",
+        *,
+        journal: str = "",
+        budget: int = BUDGET,
+        seal: ContentSeal | None = None,
+    ) -> None:
+        self._seal = seal
         self.path = path
         self.journal = journal
         """The journal that has the frames of its turns."""
@@ -245,7 +260,7 @@ class TreeStore:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._is_closed = False
-        self._contents = PackedContents()
+        self._contents = PackedContents(seal)
         self._last_files: dict[int, tuple[tuple[int, float], _Files]] = {}
         """By folder, our last look and what it found."""
         self._new_captures: list[Capture] = []
@@ -340,11 +355,48 @@ class TreeStore:
             connection.execute("pragma secure_delete = on")
             if version < _VERSION:
                 _make_tables(connection)
+            _check_mark(connection, "" if self._seal is None else self._seal.id)
         except BaseException:
             connection.close()
             raise
         self._connection = connection
         return connection
+
+    def _hide(self, name: str) -> str | bytes:
+        """As a name is stored."""
+        return name if self._seal is None else self._seal.hide(name.encode())
+
+    def _show(self, stored: str | bytes) -> str:
+        if isinstance(stored, str):
+            return stored
+        assert self._seal is not None
+        return unsealed(self._seal.show(stored)).decode()
+
+    def _row_of(self, entry: SnapshotEntry) -> tuple[object, ...]:
+        """For the table of files, which has the number of a content that is kept, and else its digest."""
+        digest: str | bytes = entry.digest
+        if entry.is_kept:
+            digest = bytes.fromhex(entry.digest)
+            digest = digest if self._seal is None else self._seal.hide(digest)
+        return (entry.kind, digest, *entry[2:])
+
+    def _entry(self, kind: Kind, digest: bytes | str, size: int, mode: int | None) -> SnapshotEntry:
+        if isinstance(digest, bytes):
+            digest = (digest if self._seal is None else unsealed(self._seal.show(digest))).hex()
+        return SnapshotEntry(kind, digest, size, mode)
+
+    def _change(
+        self,
+        path: str,
+        kind: Kind | None,
+        digest: bytes | str,
+        size: int,
+        mode: int | None,
+        changed: int | None,
+        is_sure: int,
+    ) -> Change:
+        entry = None if kind is None else self._entry(kind, digest, size, mode)
+        return Change(path, entry, changed, bool(is_sure))
 
     # Contents.
 
@@ -363,7 +415,7 @@ class TreeStore:
     def content(self, name: str) -> bytes:
         """Return the stored content with a digest; FileNotFoundError if there is none."""
         with self._reading() as connection:
-            return self._contents.content(connection, bytes.fromhex(name))
+            return self._contents.content(connection, name)
 
     # Looks.
 
@@ -376,9 +428,9 @@ class TreeStore:
                 "select path, kind, coalesce(blobs.digest, files.digest), files.size, mode, record, "
                 "blobs.id is not null from files join folders on folder = folders.id "
                 "left join blobs on blobs.id = files.digest where root = ? and kind is not null",
-                (root,),
+                (self._hide(root),),
             ).fetchall()
-        return {row[0]: (_entry(*row[1:5]), row[5], bool(row[6])) for row in rows}
+        return {self._show(row[0]): (self._entry(*row[1:5]), row[5], bool(row[6])) for row in rows}
 
     def record_look(self, root: str, capture: Capture, *, turn: int | None = None, at: str = "") -> int:
         """Add a snapshot to the folder's history, and let a turn begin or end there; return its number. A
@@ -406,7 +458,9 @@ class TreeStore:
                     (folder, capture.began_at, capture.is_complete),
                 )
                 look = int(cursor.lastrowid or 0)
-                rows = [(look, changed, is_sure, folder, path) for path, changed, is_sure in changes]
+                rows = [
+                    (look, changed, is_sure, folder, self._hide(path)) for path, changed, is_sure in changes
+                ]
                 _execute_many(connection, _NEW_CHANGE, rows)
             self._close_torn(connection, folder, look)
             self._set_end(connection, folder, look, turn, at)
@@ -432,10 +486,11 @@ class TreeStore:
         if number is None:
             assert self._connection is not None
             query = f"select id from {table} where {column} = ?"  # noqa: S608  # names of ours
-            row = self._connection.execute(query, (name,)).fetchone()
+            stored = self._hide(name)
+            row = self._connection.execute(query, (stored,)).fetchone()
             if row is None:
                 insert = f"insert into {table} ({column}) values (?)"  # noqa: S608
-                row = (self._connection.execute(insert, (name,)).lastrowid,)
+                row = (self._connection.execute(insert, (stored,)).lastrowid,)
             number = self._numbers[table, name] = int(row[0])
         return number
 
@@ -453,21 +508,23 @@ class TreeStore:
             "left join blobs on blobs.id = files.digest where folder = ? and kind is not null",
             (folder,),
         ).fetchall()
-        records = {row[0]: row[5] for row in rows if row[5] is not None}
-        return _Files({row[0]: _entry(*row[1:5]) for row in rows}, records)
+        paths = [self._show(row[0]) for row in rows]
+        records = {path: row[5] for path, row in zip(paths, rows, strict=True) if row[5] is not None}
+        entries = {path: self._entry(*row[1:5]) for path, row in zip(paths, rows, strict=True)}
+        return _Files(entries, records)
 
     def _update_files(
         self, connection: sqlite3.Connection, folder: int, known: _Files, capture: Capture
     ) -> None:
         entries, records = known
         rows: list[tuple[object, ...]] = [
-            (folder, path, *_row_of(entry), capture.records.get(path))
+            (folder, self._hide(path), *self._row_of(entry), capture.records.get(path))
             for path, entry in capture.entries.items()
             if entries.get(path) != entry or records.get(path) != capture.records.get(path)
         ]
         if capture.is_complete:
             gone = entries.keys() - capture.entries.keys()
-            rows += [(folder, path, None, None, None, None, None) for path in gone]
+            rows += [(folder, self._hide(path), None, None, None, None, None) for path in gone]
         _execute_many(connection, _UPSERT_FILE, rows)
 
     def looks(self, root: str, *, since: int = 0) -> list[Look]:
@@ -476,7 +533,7 @@ class TreeStore:
             rows = connection.execute(
                 "select looks.id, time, is_whole from folders join looks on folder = folders.id "
                 "where root = ? and looks.id >= ? order by looks.id",
-                (root, since),
+                (self._hide(root), since),
             )
             return [Look(row[0], row[1], bool(row[2])) for row in rows]
 
@@ -489,36 +546,38 @@ class TreeStore:
         """Return the differences that a snapshot found, by path."""
         with self._reading() as connection:
             rows = connection.execute(_CHANGES_AT, (look,)).fetchall()
-        return {row[0]: _change(*row) for row in rows}
+        changes = (self._change(self._show(row[0]), *row[1:]) for row in rows)
+        return {change.path: change for change in changes}
 
     def changes_of(self, root: str, path: str) -> dict[int, Change]:
         """Return the differences of one file, by snapshot, the oldest first."""
         with self._reading() as connection:
-            rows = connection.execute(_CHANGES_OF, (root, path)).fetchall()
-        return {row[0]: _change(path, *row[1:]) for row in rows}
+            rows = connection.execute(_CHANGES_OF, (self._hide(root), self._hide(path))).fetchall()
+        return {row[0]: self._change(path, *row[1:]) for row in rows}
 
     def tree(self, root: str, look: int) -> dict[str, SnapshotEntry]:
         """Return all files of a snapshot."""
         with self._reading() as connection:
-            rows = connection.execute(_TREE, {"root": root, "look": look}).fetchall()
-        return {row[0]: _entry(*row[1:]) for row in rows}
+            rows = connection.execute(_TREE, {"root": self._hide(root), "look": look}).fetchall()
+        return {self._show(row[0]): self._entry(*row[1:]) for row in rows}
 
     def roots(self) -> list[str]:
         with self._reading() as connection:
-            return [row[0] for row in connection.execute("select root from folders")]
+            return [self._show(row[0]) for row in connection.execute("select root from folders")]
 
     def record_fork(self, root: str, fork: Fork) -> None:
         """Store the origin of a folder, from which the authors of its lines are known."""
         with self._writing() as connection:
-            connection.execute("insert or replace into forks values (?, ?, ?, ?)", (root, *fork))
+            values = (self._hide(root), self._hide(fork.source), fork.look, fork.first)
+            connection.execute("insert or replace into forks values (?, ?, ?, ?)", values)
 
     def fork_of(self, root: str) -> Fork | None:
         """Return the origin of a folder; None if it is not a fork."""
         with self._reading() as connection:
             row = connection.execute(
-                "select source, look, first from forks where root = ?", (root,)
+                "select source, look, first from forks where root = ?", (self._hide(root),)
             ).fetchone()
-            return None if row is None else Fork._make(row)
+            return None if row is None else Fork(self._show(row[0]), *row[1:])
 
     # Turns.
 
@@ -534,13 +593,13 @@ class TreeStore:
         key: str = "",
     ) -> int:
         """Begin the next turn of a session, in folders without links. Its snapshots name it."""
-        text = redact(prompt)[:PROMPT_LENGTH]
+        text = self._hide(redact(prompt)[:PROMPT_LENGTH])
         with self._writing() as connection:
             journal = self._number_of("journals", "path", self.journal)
             values = (session, kind, journal, stream, agent, text, time.time(), self._marks.own())
             turn = int(connection.execute(_NEW_TURN, values).lastrowid or 0)
             if key:
-                connection.execute("insert into turn_keys values (?, ?)", (turn, key))
+                connection.execute("insert into turn_keys values (?, ?)", (turn, self._hide(key)))
             for root in dict.fromkeys(roots):
                 folder = self._number_of("folders", "root", root)
                 connection.execute(_NEW_SPAN, (turn, folder))
@@ -560,15 +619,23 @@ class TreeStore:
         query += "" if session is None else " and session = :session"
         with self._reading() as connection:
             rows = connection.execute(
-                f"{query} order by turns.id", {"root": root, "session": session, "since": since}
+                f"{query} order by turns.id",
+                {"root": root and self._hide(root), "session": session, "since": since},
             )
-            return [Turn._make(row) for row in rows]
+            return [self._turn(*row) for row in rows]
+
+    def _turn(self, *row: Any) -> Turn:
+        turn = Turn._make(row)
+        if self._seal is None:
+            return turn
+        journal, prompt, key = map(self._show, (turn.journal, turn.prompt, turn.key))
+        return turn._replace(journal=journal, prompt=prompt, key=key)
 
     def folders_of(self, turn: int) -> list[tuple[str, int | None, int | None]]:
         """Return the folders of a turn, with the snapshots before and after it."""
         with self._reading() as connection:
             query = "select root, first, last from spans join folders on folder = folders.id where turn = ?"
-            return connection.execute(query, (turn,)).fetchall()
+            return [(self._show(row[0]), *row[1:]) for row in connection.execute(query, (turn,))]
 
     def has_rewinds(self) -> bool:
         """Whether files were ever restored, anywhere."""
@@ -582,7 +649,7 @@ class TreeStore:
             rows = connection.execute(
                 "select mark from spans join turns on turn = turns.id join folders on folder = folders.id "
                 "where root = ? and last is null",
-                (root,),
+                (self._hide(root),),
             ).fetchall()
         return any(self._marks.is_alive(row[0]) for row in rows)
 
@@ -650,6 +717,19 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     connection.execute("commit")
 
 
+def _check_mark(connection: sqlite3.Connection, ident: str) -> None:
+    """Mark a new store with the key that it is sealed with; refuse one of another key, or without one."""
+    has_mark = connection.execute("select 1 from sqlite_master where name = 'seal'").fetchone() is not None
+    if ident and not has_mark:
+        if connection.execute("select 1 from folders").fetchone() is not None:
+            raise LocalMistake("the memory of turns is not sealed, and stays so: move it away")
+        connection.execute("create table if not exists seal (one integer primary key, id text not null)")
+    if ident:
+        connection.execute("insert or ignore into seal values (1, ?)", (ident,))
+    if (ident or has_mark) and connection.execute("select id from seal").fetchone() != (ident,):
+        raise LocalMistake("the memory of turns is sealed with another key")
+
+
 def _unless_stale(work: Callable[[], Any]) -> Any:
     try:
         return work()
@@ -665,7 +745,7 @@ def _execute_many(connection: sqlite3.Connection, statement: str, rows: Sequence
 
 def _changes(
     known: Mapping[str, SnapshotEntry], capture: Capture, *, is_sure: bool
-) -> Iterator[tuple[object, ...]]:
+) -> Iterator[tuple[str, int | None, bool]]:
     """Paths of what is different, and when it changed. It is sure if the look before it saw everything."""
     for path, entry in capture.entries.items():
         before = known.get(path)
@@ -675,25 +755,3 @@ def _changes(
         for path in known.keys() - capture.entries.keys():
             # One that changed as the turn began is seen with its next look.
             yield path, None, is_sure and path not in capture.unknown
-
-
-def _row_of(entry: SnapshotEntry) -> tuple[object, ...]:
-    """For the table of files, which has the number of a content that is kept, and else its digest."""
-    return (entry.kind, bytes.fromhex(entry.digest) if entry.is_kept else entry.digest, *entry[2:])
-
-
-def _entry(kind: Kind, digest: bytes | str, size: int, mode: int | None) -> SnapshotEntry:
-    return SnapshotEntry(kind, digest.hex() if isinstance(digest, bytes) else digest, size, mode)
-
-
-def _change(
-    path: str,
-    kind: Kind | None,
-    digest: bytes | str,
-    size: int,
-    mode: int | None,
-    changed: int | None,
-    is_sure: int,
-) -> Change:
-    entry = None if kind is None else _entry(kind, digest, size, mode)
-    return Change(path, entry, changed, bool(is_sure))

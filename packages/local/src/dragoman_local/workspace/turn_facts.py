@@ -70,15 +70,15 @@ class CommandRun(NamedTuple):
 class TurnFacts:
     """The facts of one turn. Feed it the frames of its stream in order."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, *, keeps_diffs: bool = True) -> None:
+        self._keeps_diffs = keeps_diffs
         self.approvals: dict[str, str] = {}
         """By tool call, what was answered when its agent asked."""
         self.approvers: dict[str, str] = {}
         """By tool call, who answered, where a hub noted it."""
         self.thoughts: dict[str, str] = {}
         """By tool call, what the agent thought since the one before."""
-        self.diffs: dict[str, str] = {}
-        """By tool call, what it said that it changes."""
+        self._diffs: dict[str, tuple[str, bytes, bytes]] = {}  # by tool call, what it said that it changes
         self.model = ""
         """What the agent said of its model, if it said so."""
         self.prompt_place = 0
@@ -204,12 +204,17 @@ class TurnFacts:
     def _see_diff(self, part: Mapping[str, Any], call: str, time: float) -> None:
         """What it adds. Lines that were there before may be anybody's."""
         name = self._relative(part.get("path"))
-        texts = (str(part.get(side) or "").encode(errors="replace") for side in ("oldText", "newText"))
-        self.diffs[call] = unified_diff(name, *texts).text or ""
-        old, new = (Counter(_lines(part.get(side))) for side in ("oldText", "newText"))
+        before, after = (str(part.get(side) or "") for side in ("oldText", "newText"))
+        if self._keeps_diffs:
+            self._diffs[call] = name, before.encode(errors="replace"), after.encode(errors="replace")
+        old, new = Counter(_lines(before)), Counter(_lines(after))
         known = self._lines.setdefault(name, {})
         for line in new - old:
             known[line] = (call, known.get(line, ("", time))[1])
+
+    def diff(self, call: str) -> str:
+        """What a tool call said that it changes."""
+        return unified_diff(*self._diffs[call]).text or "" if call in self._diffs else ""
 
     def _see_write(self, params: Mapping[str, Any], time: float) -> None:
         known = self._writes.setdefault(self._relative(params.get("path")), {})
@@ -328,8 +333,8 @@ class FactsReader:
         *,
         most_bytes: float = inf,
     ) -> None:
-        """By turn, its folder, and when the look after it began. Of turns behind so many bytes of frames,
-        nothing is known.
+        """By turn, its folder, and when the look after it began. With a bound, nothing is known of turns
+        behind so many bytes of frames, and no diffs are kept.
         """
         self._open_journal = open_journal
         self._roots = roots
@@ -347,7 +352,7 @@ class FactsReader:
         by_stream: dict[tuple[str, str], list[Turn]] = {}
         for turn in turns:
             if turn.id not in self._known and not self.is_cut:
-                self._known[turn.id] = TurnFacts(self._roots[turn.id])
+                self._known[turn.id] = TurnFacts(self._roots[turn.id], keeps_diffs=self._bytes_left == inf)
                 by_stream.setdefault((turn.journal, turn.stream), []).append(turn)
         for path in {journal for journal, _ in by_stream}:
             try:
@@ -359,23 +364,26 @@ class FactsReader:
                 continue
 
     async def _read_stream(self, journal: RecordedStreams, stream: str, turns: Sequence[Turn]) -> None:
-        model, end = "", max(self._end_of(turn) for turn in turns)
+        model = ""
         async for page in journal.replay(stream):
-            self._bytes_left -= sum(len(entry.frame) for entry in page)
-            if self.is_cut:
-                for turn in turns:
-                    if self._end_of(turn) > page[0].time:
-                        del self._known[turn.id]
+            # Off the loop: a page is taken apart when it is read, and the disk is asked where paths lead.
+            after = await asyncio.to_thread(self._feed_page, turns, page, model)
+            if after is None:
                 return
-            # Off the loop: it parses much of the page, and asks the disk where paths lead.
-            model = await asyncio.to_thread(self._feed_page, turns, page, model)
-            if page[-1].time > end:
-                return
+            model = after
 
     def _end_of(self, turn: Turn) -> float:
         return self._ends.get(turn.id, inf) + 1
 
-    def _feed_page(self, turns: Sequence[Turn], page: Sequence[RecordedFrame], model: str) -> str:
+    def _feed_page(self, turns: Sequence[Turn], page: Sequence[RecordedFrame], model: str) -> str | None:
+        """The model that the agent has after it; None if nothing behind it is wanted."""
+        self._bytes_left -= sum(len(entry.frame) for entry in page)
+        if self.is_cut:
+            for turn in turns:
+                if self._end_of(turn) > page[0].time:
+                    del self._known[turn.id]
+            return None
+        near = [turn for turn in turns if turn.time <= page[-1].time and page[0].time <= self._end_of(turn)]
         for entry in page:
             if any(name in entry.frame for name in _MODEL_NAMES):
                 model = _model_of(entry.frame) or model
@@ -384,8 +392,8 @@ class FactsReader:
                 for turn in turns:
                     if key and turn.key == key:
                         self._known[turn.id].prompt_place = entry.sequence
-            self._feed(turns, entry, model)
-        return model
+            self._feed(near, entry, model)
+        return model if page[-1].time <= max(map(self._end_of, turns)) else None
 
     def _feed(self, turns: Sequence[Turn], entry: RecordedFrame, model: str) -> None:
         own = [turn for turn in turns if turn.time <= entry.time <= self._end_of(turn)]
