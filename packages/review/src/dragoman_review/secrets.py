@@ -72,8 +72,10 @@ def secret_findings(path: str, lines: TextLines, *, longest: int = LONGEST_LINE)
 
 
 def _is_key(value: str) -> bool:
-    """Whether what is known by its looks is more than its first words, and not for tries."""
-    return "_test_" not in value and (not value.startswith("-") or _KEY_LINE.search(value) is not None)
+    """Whether what is known by its looks is more than words, and not for tries."""
+    if value.startswith("-"):
+        return _KEY_LINE.search(value) is not None
+    return "_test_" not in value and not (value.islower() and has_name_words(value))
 
 
 def _is_made_by_a_machine(value: str, kind: str) -> bool:

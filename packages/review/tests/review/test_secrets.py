@@ -69,6 +69,7 @@ def test_in_a_test_only_keys_of_services_are_reported(path: str) -> None:
         'SIGNING = ("x-amz-content-sha256", "x-amz-security-token", "x-amz-content-sha256")',
         "_SK_START = b'-----BEGIN OPENSSH PRIVATE KEY-----'\n_SK_END = b'-----END OPENSSH PRIVATE KEY-----'",
         "L2CAP_LM_AUTH as L2CAP_LM_AUTH,",
+        "model = 'someone/sk-kogptv2-kormath-causal'",
         "decode_dss_signature = asn1.decode_dss_signature",
         "password = 'correct horse battery'",
     ],
