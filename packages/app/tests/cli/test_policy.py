@@ -5,6 +5,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,13 @@ import pytest
 from dragoman_app.cli import main
 from dragoman_local.workspace.policy.act import ActContext
 from dragoman_local.workspace.policy.act_reader import act_of_file
-from dragoman_local.workspace.policy.policy_files import RememberedRules, allow_line, load_policy
+from dragoman_local.workspace.policy.policy_files import (
+    RememberedRules,
+    act_of_line,
+    allow_line,
+    load_policy,
+    rule_text,
+)
 from tests.workspace.policy.makers import ROOT, command
 
 RULES = """
@@ -210,6 +217,10 @@ def test_what_was_refused_is_allowed_by_the_line_that_was_told(
     for act in (denied, edit):
         line = shlex.split(allow_line(act))
         assert line[:3] == ["dragoman", "policy", "allow"]
+        again = act_of_line(allow_line(act), home=act.home)
+        assert again is not None
+        rules = [rule_text(each, "allow", now=datetime.now(UTC)) for each in (act, again)]
+        assert len({str(rule).partition("[[rule]]")[2] for rule in rules}) == 1
         at_terminal("n\n")
         assert run(*line[2:])[0] != 0
         assert load_policy(roots=[str(project)]).decide(act).outcome == "ask"
@@ -243,3 +254,21 @@ def test_no_line_is_told_for_what_no_rule_should_allow(tmp_path: Path) -> None:
         command("x" * 2000),
     ):
         assert allow_line(act) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "dragoman policy allow --agent claude --cwd /p --command 'echo $x'",
+        "dragoman policy allow --agent claude --cwd /p --command make --command rm",
+        "dragoman policy allow --agent claude --cwd /p --kind nonsense --path /p/a",
+        "dragoman policy allow --agent claude --cwd /p --command make --path /etc/passwd",
+        "dragoman policy allow --agent claude --cwd /p --command 'make",
+        "dragoman policy deny --agent claude --cwd /p --command make",
+        "make",
+    ],
+)
+def test_a_line_that_was_not_told_so_means_no_act(line: str) -> None:
+    assert act_of_line(line, home="/home/me") is None
+    told = "dragoman policy allow --agent claude --cwd /p --command make"
+    assert act_of_line(told, home="/home/me") is not None

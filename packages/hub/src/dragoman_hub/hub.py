@@ -380,10 +380,10 @@ class Hub:
             agent = session.state.agent
             log.warning("agent %s does not read: the notification %s is dropped", agent, method[:80])
 
-    def tell(self, session: LiveSession, update: dict[str, Any]) -> None:
-        """Send an update of the hub itself."""
+    def tell(self, session: LiveSession, update: dict[str, Any], *, note: bytes = b"") -> None:
+        """An update of the hub's own, and the note behind it if there is one."""
         params = encode_json({"sessionId": session.id, "update": update})
-        session.dispatch(ev.FrameForClients(frame=notification("session/update", params)[:-1]))
+        session.dispatch(ev.FrameForClients(frame=notification("session/update", params)[:-1], note=note))
 
     # What sessions tell.
 

@@ -25,6 +25,7 @@ from dragoman_app.cli.policy import MEND, act_text
 from dragoman_hub.settings import HubSettings
 from dragoman_hub.settings_file import load_settings
 from dragoman_local.journal import Journal, StreamInfo, open_journal, open_sealed, read_key
+from dragoman_local.journal.entry_runs import first_of, runs_of
 from dragoman_local.journal.history import history_path
 from dragoman_local.journal.journal_copy import all_streams
 from dragoman_local.sandbox.boundary import parse_profile
@@ -223,9 +224,8 @@ async def acts_of(
     fold = ActFold(stream=info.stream, agent=info.agent, cwd=info.cwd, home=home, known=known)
     try:
         async for page in journal.replay(info.stream, limit=info.last or None):
-            for entry in page:
-                for act in fold.add(entry.sequence, entry.direction, entry.frame, entry.time):
-                    yield act
+            for act in fold.add_runs(first_of(page), runs_of(page)):
+                yield act
     except JournalError as error:
         say(f"{info.stream} is read up to here: {error}", file=sys.stderr)
     for act in fold.finish():

@@ -379,8 +379,8 @@ class AgentProcess:
 
     @property
     def is_calm(self) -> bool:
-        """Whether nobody waits for it, nor it for anybody: it may be ended. A login takes time, and a session
-        that is being made or looked for is not among its sessions yet.
+        """Whether no caller waits for it, and it waits for none, so that it may be ended. A login takes time,
+        and a session that is being created or searched is not among its sessions yet.
         """
         is_awaited = self._connection.calls or self._making or self._seeking
         return not is_awaited and all(

@@ -131,7 +131,7 @@ class HubMethods:
 
     async def _inbox(self, client: HubClient, params: Params) -> JsonObject:
         await self._look_at_sessions(client)
-        return {"requests": self._hub.broker.inbox(client), "denials": self._hub.broker.denied(client)}
+        return {"requests": self._hub.broker.inbox(client), "denials": await self._hub.broker.denied(client)}
 
     async def _watch(self, client: HubClient, params: Params) -> JsonObject:
         await self._look_at_sessions(client)

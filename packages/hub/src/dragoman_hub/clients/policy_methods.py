@@ -2,7 +2,7 @@
 
 The rule is made by the hub of the act that it denied, as "Yes, always" would have made it. A client names the
 denial by the command line that its notice shows, and the text of the rule that it was shown; it says no rule
-itself. What is no such denial, or was forgotten with a restart, has no rule, and nothing is written.
+itself. What is no such denial has no rule, and nothing is written.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from msgspec import Raw
 
 from dragoman.wire.codes import invalid_request
 from dragoman.wire.envelope import JsonObject
-from dragoman_hub.clients.client import ClientHub, HubClient
+from dragoman_hub.clients.client import ClientHub, Denial, HubClient
 from dragoman_hub.engine.live_session import LiveSession
+from dragoman_hub.session.notes import note
 from dragoman_local.workspace.policy.policy_files import HEAD, RememberedRules, cover_text, rule_text
 from dragoman_local.workspace.policy.policy_parser import PolicyError
 from dragoman_local.workspace.policy.policy_paths import policy_paths
@@ -32,7 +33,7 @@ class PolicyMethods:
     async def preview(self, client: HubClient, params: dict[str, Raw]) -> JsonObject:
         """`policy/preview`: the rule to write, its effect, its file, and whether it exists."""
         session, remedy = await client.session(params), client.text(params, "remedy")
-        denial, file = self._hub.broker.denial(session, remedy), policy_paths().remembered_file
+        denial, file = await self._hub.broker.denials.find(session, remedy), policy_paths().remembered_file
         if denial is None:
             return {"rule": "", "covers": "", "file": file, "isKept": False}
         now = datetime.fromtimestamp(time.time(), UTC)
@@ -53,7 +54,7 @@ class PolicyMethods:
         session, remedy = await client.session(params), client.text(params, "remedy")
         rule = client.text(params, "rule") if keeps else ""
         async with self._lock:
-            denial = self._hub.broker.denial(session, remedy)
+            denial = await self._hub.broker.denials.find(session, remedy)
             if denial is None or not denial.rule or (keeps and rule != denial.rule):
                 return {"isKept": False}
             if denial.is_kept is not keeps:
@@ -70,11 +71,12 @@ class PolicyMethods:
                     attempts.write_refusal(name, str(error), person=person, session=session, title=remedy)
                     raise invalid_request(f"the rule could not be written: {error}") from None
                 denial.is_kept = keeps
-                self._tell(session, cover_text(denial.act), person=person, keeps=keeps)
+                self._tell(session, remedy, denial, person=person)
         return {"isKept": denial.is_kept}
 
-    def _tell(self, session: LiveSession, covers: str, *, person: str, keeps: bool) -> None:
-        title = "Allowed in this project:" if keeps else "No longer allowed in this project:"
-        text = f"{covers.removeprefix('Always covers ')} (by {person})"
+    def _tell(self, session: LiveSession, remedy: str, denial: Denial, *, person: str) -> None:
+        title = "Allowed in this project:" if denial.is_kept else "No longer allowed in this project:"
+        text = f"{cover_text(denial.act).removeprefix('Always covers ')} (by {person})"
         notice = {"sessionUpdate": "notice", "severity": "info", "title": title, "description": text}
-        self._hub.tell(session, notice)
+        rule = denial.rule if denial.is_kept else ""
+        self._hub.tell(session, notice, note=note("ruled", remedy=remedy, rule=rule))

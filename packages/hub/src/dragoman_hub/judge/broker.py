@@ -21,14 +21,15 @@ from dragoman.runtime.budget import HeldBytes
 from dragoman.wire import failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.wire.envelope import JsonObject
-from dragoman_hub.clients.client import ClientHub, Denial, HubClient
+from dragoman_hub.clients.client import ClientHub, HubClient
 from dragoman_hub.engine.bounds import WORK_BYTES
 from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.engine.pending_entries import REDACTED_REQUEST
 from dragoman_hub.engine.ports import ClientPort
 from dragoman_hub.engine.session_reach import reaches
 from dragoman_hub.gate.admission import Grant
-from dragoman_hub.judge.attempts import AttemptLog, denial_notice, what_of
+from dragoman_hub.judge.attempts import AttemptLog
+from dragoman_hub.judge.denials import DenialBook
 from dragoman_hub.judge.hub_judge import (
     PERMISSION,
     HubJudge,
@@ -57,13 +58,6 @@ HAS_LARGE_ANSWER = frozenset({"fs/read_text_file", "terminal/output"})
 """Client methods whose answers may be large."""
 
 
-SHOWN_DENIALS = 10
-"""The most denials in the inbox."""
-
-MOST_DENIALS = 1000
-"""The most reported denials to remember; above it, all are forgotten."""
-
-
 class ApprovalBroker:
     """Connects agents' requests with the people and policies that can answer them."""
 
@@ -71,7 +65,7 @@ class ApprovalBroker:
         self._hub = hub
         audit = AuditLog(hub.options.audit) if hub.options.audit else None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._denials: dict[tuple[str, str], Denial] = {}  # by session and remedy, those that were told
+        self.denials = DenialBook(hub)
         self.judge = HubJudge(hub, file=hub.options.policy, audit=audit, on_line=self._on_line)
         self.attempts = AttemptLog(audit, self.judge.threads)
         self._lending = HubLender(
@@ -245,27 +239,12 @@ class ApprovalBroker:
             self._loop.call_soon_threadsafe(self._tell_denial, act, line)
 
     def _tell_denial(self, act: Act, line: AuditEntry) -> None:
-        """Show each remedy once in a session, however often its agent tries."""
-        session, name = self._hub.sessions.get(line.session), (line.session, line.remedy)
-        if session is None or name in self._denials:
-            return
-        if len(self._denials) >= MOST_DENIALS:
-            self._denials.clear()
-        shown = {"sessionId": session.id, "title": session.state.title, "what": what_of(line)}
-        shown |= {"time": line.time, "agent": line.agent, "why": line.why, "remedy": line.remedy}
-        self._denials[name] = Denial(act=act, shown=shown)
-        self._hub.tell(session, denial_notice(line))
-        self._announce("denied", shown, session)
+        if (told := self.denials.add(act, line)) is not None:
+            session, shown = told
+            self._announce("denied", shown, session)
 
-    def denial(self, session: LiveSession, remedy: str) -> Denial | None:
-        """Return a denial of a session by the command line that would allow it."""
-        return self._denials.get((session.id, remedy))
-
-    def denied(self, client: HubClient) -> list[JsonObject]:
-        """Return the latest denials for which there is no rule yet."""
-        reached = {name for name, each in self._hub.sessions.items() if reaches(client.grant, each.state)}
-        found = [each for (name, _), each in self._denials.items() if name in reached and not each.is_kept]
-        return [_for_grant(client.grant, denial.shown) for denial in found[-SHOWN_DENIALS:]]
+    async def denied(self, client: HubClient) -> list[JsonObject]:
+        return [_for_grant(client.grant, shown) for shown in await self.denials.latest(client)]
 
     def inbox(self, client: HubClient) -> list[JsonObject]:
         questions = [

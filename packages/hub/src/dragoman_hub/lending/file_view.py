@@ -50,7 +50,7 @@ def read_file(folders: Sequence[str], path: str, *, line: int, grant: Grant) -> 
 
 @contextmanager
 def opened_file(folders: Sequence[str], path: str, *, grant: Grant) -> Iterator[tuple[str, int]]:
-    """A file below the session's folders that the token may open: its path without links, and its
+    """Yield a file below the session's folders that the token may open: its path without links, and its
     descriptor.
     """
     if not path or "\0" in path:

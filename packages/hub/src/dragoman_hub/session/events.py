@@ -141,9 +141,10 @@ class FrameForAgent(_Event, frozen=True):
 
 
 class FrameForClients(_Event, frozen=True):
-    """An update or an answer that every follower of the session gets."""
+    """An update or an answer that everybody who follows the session sees, and the note behind it, if any."""
 
     frame: bytes
+    note: bytes = b""
 
 
 # From the agent.

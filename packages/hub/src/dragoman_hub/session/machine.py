@@ -744,6 +744,8 @@ def _frame_for_agent(work: _StepWork, event: ev.FrameForAgent) -> Verdict:
 
 def _frame_for_clients(work: _StepWork, event: ev.FrameForClients) -> Verdict:
     work.append("to_client", event.frame)
+    if event.note:
+        work.append("note", event.note)
     return "done"
 
 

@@ -23,6 +23,7 @@ from its beginning knows the session as the hub knew it, and what its clients we
 | `owned` | another node has taken the session over |
 | `judged` | what the reviewer's rules found in a request, where that was known only after it was told |
 | `settled` | a request of the agent has its answer, or needs none any more |
+| `denied`, `ruled` | what was denied for want of a rule, and if one was written since |
 | `agent_gone`, `agent_back`, `renamed`, `closed`, `deleted` | what they say |
 """
 

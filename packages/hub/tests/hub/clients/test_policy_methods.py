@@ -109,3 +109,36 @@ async def test_no_rule_is_written_that_the_audit_log_cannot_take(tmp_path: Path,
         refusal = await client.refusal(f"{POLICY}/allow", {**named, "rule": shown["rule"]})
         assert "the audit log cannot be written" in refusal["message"]
     assert not remembered.exists()
+
+
+async def test_a_denial_is_shown_and_allowed_after_a_restart_and_so_is_its_end(
+    tmp_path: Path, remembered: Path
+) -> None:
+    async with denied(tmp_path) as (stage, before, named):
+        inbox = (await before.call("_dragoman/hub/inbox"))["denials"]
+        first = await before.call(f"{POLICY}/preview", named)
+        for _ in range(2):  # also what was read is known the next time
+            await stage.crash()
+            await stage.start()
+            client = await stage.client().begin()
+            assert (await client.call("_dragoman/hub/inbox"))["denials"] == inbox
+        shown = await client.call(f"{POLICY}/preview", named)
+        assert shown["covers"] == first["covers"]
+        assert shown["rule"].splitlines()[1:] == first["rule"].splitlines()[1:]
+        assert await client.call(f"{POLICY}/allow", {**named, "rule": shown["rule"]}) == {"isKept": True}
+        await stage.crash()
+        await stage.start()
+        client = await stage.client().begin()
+        assert await client.call(f"{POLICY}/preview", named) == {**shown, "isKept": True}
+        assert (await client.call("_dragoman/hub/inbox"))["denials"] == []
+        assert await client.call(f"{POLICY}/undo", named) == {"isKept": False}
+        assert read_policy(remembered.read_text(), "remembered").rules == ()
+        assert (await client.call("_dragoman/hub/inbox"))["denials"] == inbox
+
+
+async def test_who_may_not_see_a_session_sees_none_of_its_denials_after_a_restart(tmp_path: Path) -> None:
+    async with denied(tmp_path) as (stage, _, _named):
+        await stage.crash()
+        await stage.start()
+        other = await stage.client(Grant("other", roots=(str(tmp_path / "config"),))).begin()
+        assert (await other.call("_dragoman/hub/inbox"))["denials"] == []

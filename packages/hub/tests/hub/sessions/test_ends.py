@@ -21,6 +21,7 @@ from dragoman_hub.engine.live_session import LiveSession
 from dragoman_hub.session.state import ANSWERS
 from dragoman_local.journal import Entry, Page
 from dragoman_local.journal.memory import MemoryJournal
+from tests.conversations.slow_people import in_leaps, think
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.raw_agents import RawAgent, eventually, raw_stage
 from tests.hub.sessions.stage import Talker, staged
@@ -119,26 +120,31 @@ async def test_two_clients_may_close_and_delete_a_session_at_the_same_time() -> 
         assert await stage.journal.info(session) is None
 
 
-async def test_a_session_is_closed_in_time_though_the_clock_is_set_back_meanwhile(
+def test_a_session_is_closed_in_time_though_the_clock_is_set_back_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The agent goes on after the cancel, and what it asks sets the hub's timer anew."""
-    monkeypatch.setattr(live_session, "CLOSE_SECONDS", 0.3)
-    async with raw_stage("stubborn") as (stage, client):
-        agent = stage.agents["stubborn"]
-        session = await client.new()
-        running = client.prompt(session, "go on")
-        await eventually(lambda: agent.prompts)
-        ending = client.ask("session/close", {"sessionId": session})
-        await eventually(lambda: agent.notes)
-        now = time.time()
-        monkeypatch.setattr(time, "time", lambda: now - 3600)
-        call = {"toolCallId": "c", "title": "Delete it"}
-        options = [{"optionId": "y", "name": "Allow", "kind": "allow_once"}]
-        agent.ask("p", "session/request_permission", session, toolCall=call, options=options)
-        assert await answered(client, [running]) == ["cancelled"]
-        assert agent.answers["p"]["result"]["outcome"]["outcome"] == "cancelled"
-        assert "result" in await client.answer(ending)
+
+    async def play() -> None:
+        async with raw_stage("stubborn") as (stage, client):
+            agent = stage.agents["stubborn"]
+            session = await client.new()
+            running = client.prompt(session, "go on")
+            await eventually(lambda: agent.prompts)
+            ending = client.ask("session/close", {"sessionId": session})
+            await eventually(lambda: agent.notes)
+            now = time.time()
+            monkeypatch.setattr(time, "time", lambda: now - 3600)
+            call = {"toolCallId": "c", "title": "Delete it"}
+            options = [{"optionId": "y", "name": "Allow", "kind": "allow_once"}]
+            agent.ask("p", "session/request_permission", session, toolCall=call, options=options)
+            await eventually(lambda: agent.answers)
+            await think(60)
+            assert await answered(client, [running]) == ["cancelled"]
+            assert agent.answers["p"]["result"]["outcome"]["outcome"] == "cancelled"
+            assert "result" in await client.answer(ending)
+
+    in_leaps(play())
 
 
 class Refusing(MemoryJournal):

@@ -14,11 +14,11 @@ from __future__ import annotations
 import struct
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
-from dragoman_local.journal.entry_runs import FrameLines, FrameRun, at_most
+from dragoman_local.journal.entry_runs import FrameLines, FrameRun, at_most, size_of
 from dragoman_local.journal.tables import DIRECTIONS, PACK_FROM, entry_sum, place_sum
 
 BLOCK = 16
@@ -86,33 +86,45 @@ def _read_frames(
         start += sizes[place] + 1
 
 
-def read_run(
-    number: int, after: int, rows: Iterable[tuple[Any, ...]], *, limit: int, most: int
-) -> list[FrameRun]:
-    """Read intact rows that are neither deflated nor sealed: their entries after `after`, up to the first
-    other row, until there are `limit` entries or `most` bytes.
+def read_runs(
+    number: int,
+    after: int,
+    rows: Iterable[tuple[Any, ...]],
+    *,
+    limit: int,
+    most: int,
+    read_other: Callable[[int, tuple[Any, ...]], FrameRun | None],
+    is_sealed: bool = False,
+) -> Iterator[FrameRun]:
+    """The entries behind `after`, up to the first that is not as it was written, until there are `limit`
+    entries or `most` bytes. `read_other` reads the rows that are deflated or sealed, from a sequence on.
     """
-    runs: list[FrameRun] = []
     count = size = 0
     for row in rows:
         last, direction, time, payload, checksum = row
-        if type(payload) is not bytes or type(time) is not float or type(direction) is not int:
-            break
         sequence = after + count + 1
-        if 0 <= direction < len(DIRECTIONS):
-            if last != sequence or zlib.crc32(payload, place_sum(number, last, direction, time)) != checksum:
-                break
-            runs.append(FrameRun(DIRECTIONS[direction], (payload,), time))
+        if (
+            not is_sealed
+            and last == sequence
+            and type(payload) is bytes
+            and type(time) is float
+            and type(direction) is int
+            and 0 <= direction < len(DIRECTIONS)
+            and zlib.crc32(payload, place_sum(number, last, direction, time)) == checksum
+        ):
+            yield FrameRun(DIRECTIONS[direction], (payload,), time)
             count += 1
-        elif (run := run_of(number, sequence, row)) is None:
-            break
+            size += len(payload)
         else:
-            runs.append(at_most(run, limit - count))
-            count += len(runs[-1].frames)
-        size += len(payload)
+            run = (None if is_sealed else run_of(number, sequence, row)) or read_other(sequence, row)
+            if run is None:
+                return
+            run = at_most(run, limit - count)
+            yield run
+            count += len(run.frames)
+            size += size_of(run.frames)
         if count >= limit or size >= most:
-            break
-    return runs
+            return
 
 
 def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> FrameRun | None:

@@ -197,6 +197,13 @@ def runs_of_entries(entries: Sequence[Entry]) -> EntryBatch:
     return EntryBatch(runs)
 
 
+def runs_of(page: Sequence[StoredEntry]) -> Sequence[FrameRun]:
+    """The entries of a page by the run."""
+    if type(page) is RunPage:
+        return page.runs
+    return runs_of_entries([stored_entry.entry for stored_entry in page]).runs
+
+
 def is_housekeeping(runs: Iterable[FrameRun]) -> bool:
     """Whether a hub wrote all of this for itself: neither a person nor an agent did anything."""
     return all(

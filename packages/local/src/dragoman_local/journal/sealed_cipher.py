@@ -29,7 +29,7 @@ class StreamCipher:
         self._cipher = AESGCM(key)
 
     def seal(self, plaintext: bytes, place: bytes, *, nonce: bytes = b"") -> bytes:
-        """Return a text bound to its position, after its nonce: a random one, or one that no other text has."""
+        """Return a text bound to its position, after its nonce: a random one, or one of this text alone."""
         nonce = nonce or os.urandom(NONCE)
         return nonce + self._cipher.encrypt(nonce, plaintext, place)
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from sys import intern
 
 from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged, JournalError, NoSuchStream, StreamMoved
 from dragoman_local.journal import key_index, originals
-from dragoman_local.journal.blocks import BLOCK, cut, read_run, run_of, write_block
+from dragoman_local.journal.blocks import BLOCK, cut, read_runs, write_block
 from dragoman_local.journal.contract import (
     PAGE_BYTES,
     PAGE_ROWS,
@@ -30,10 +31,9 @@ from dragoman_local.journal.entry_runs import (
     EntryBatch,
     FrameRun,
     RunPage,
-    at_most,
     is_housekeeping,
     runs_of_entries,
-    size_of,
+    size_of_runs,
 )
 from dragoman_local.journal.idempotency import keyed_entries
 from dragoman_local.journal.redaction import redact_runs
@@ -239,24 +239,23 @@ def page_of(
     after = max(after, 0)
     page_size = max(0, min(PAGE_ROWS, row.info.last - after, PAGE_ROWS if limit is None else limit))
     runs: list[FrameRun] = []
-    count = size = 0
     try:
-        if seal is None:
-            rows = connection.execute(PAGE, (row.number, after, page_size))
-            runs = read_run(row.number, after, rows, limit=page_size, most=PAGE_BYTES)
-            count, size = _measure(runs)
-        if count < page_size and size < PAGE_BYTES:
-            for fields in connection.execute(PAGE, (row.number, after + count, page_size - count)):
-                run = _read(row, after + count + 1, fields, seal)
-                if run is None:
-                    break
-                runs.append(at_most(run, page_size - count))
-                count, size = _measure(runs[-1:], count, size)
-                if size >= PAGE_BYTES:
-                    break
+        rows = connection.execute(PAGE, (row.number, after, page_size))
+        runs.extend(  # those before an error stay
+            read_runs(
+                row.number,
+                after,
+                rows,
+                limit=page_size,
+                most=PAGE_BYTES,
+                read_other=partial(_read, row, seal=seal),
+                is_sealed=seal is not None,
+            )
+        )
     except sqlite3.DatabaseError as error:
         log.warning("a page of the journal cannot be read: %s", error)
     good_page = RunPage(after + 1, runs)
+    count, size = len(good_page), size_of_runs(runs)
     good = after + count
     ends_early = row.lost_entries > 0 and good == row.info.last and count != limit
     if (count == page_size and not ends_early) or size >= PAGE_BYTES:
@@ -265,16 +264,8 @@ def page_of(
     return good_page, JournalDamaged(why, stream=row.info.stream, sequence=good)
 
 
-def _measure(runs: Sequence[FrameRun], count: int = 0, size: int = 0) -> tuple[int, int]:
-    """How many entries and bytes the runs have, added to `count` and `size`."""
-    count += sum(len(run.frames) for run in runs)
-    return count, size + sum(size_of(run.frames) for run in runs)
-
-
-def _read(row: StreamRow, sequence: int, fields: tuple[object, ...], seal: Seal | None) -> FrameRun | None:
-    """The good entries of any row, from `sequence` on."""
-    if seal is None and (run := run_of(row.number, sequence, fields)) is not None:
-        return run
+def _read(row: StreamRow, sequence: int, fields: tuple[object, ...], *, seal: Seal | None) -> FrameRun | None:
+    """A row of one entry that is deflated or sealed."""
     entry = read_entry(row, sequence, fields, seal=seal)
     return None if entry is None else FrameRun(entry.direction, (entry.frame,), entry.time)
 

@@ -81,7 +81,7 @@ class Recording:
         found = [
             act
             for sequence, (direction, frame) in enumerate(self.entries, 1)
-            for act in fold.add(sequence, direction, frame, float(sequence))
+            for act in fold.add_runs(sequence, [(direction, [frame], float(sequence), False)])
         ]
         return [*found, *fold.finish()]
 

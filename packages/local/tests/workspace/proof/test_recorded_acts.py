@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from dragoman_local.workspace.proof.recorded_acts import HIDDEN, UNREADABLE, ActFold
 from tests.workspace.proof.recording import OPTIONS, ROOT, Recording
@@ -67,6 +71,29 @@ def test_a_methods_name_cannot_be_hidden_by_escapes() -> None:
     assert [each.source for each in session.acts()] == ["request"]
 
 
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        lambda frame: frame,
+        lambda frame: json.dumps(json.loads(frame)).encode(),  # with a space behind each sign
+        lambda frame: json.dumps(dict(reversed(json.loads(frame).items()))).encode(),
+        lambda frame: frame.replace(b"tool_call", b"tool\\u005fcall"),
+        lambda frame: frame.replace(b'"method":"session', b'"method":"x","method":"session'),
+        lambda frame: frame.replace(b'"update":', b'"meta":{"method":"x"},"update":'),
+    ],
+)
+def test_an_update_is_the_same_however_it_is_spelled(spelled: Callable[[bytes], bytes]) -> None:
+    session = Recording()
+    session.call("a", kind="execute", rawInput={"command": "make"})
+    session.call("a", rawInput={"command": "make all"}, content=[], locations=None)
+    session.entries += [("to_client", b'{"jsonrpc":"2.0","method":"session/update","params":7}')]
+    session.ask("a")
+    before = session.acts()
+    assert [each.act and each.act.script and each.act.script.text for each in before] == ["make all"]
+    session.entries = [(way, spelled(frame)) for way, frame in session.entries]
+    assert session.acts() == before
+
+
 def test_an_act_that_depends_on_a_secret_says_so_and_one_that_writes_it_does_not() -> None:
     session = Recording()
     session.command("curl -H [redacted] localhost")
@@ -81,7 +108,7 @@ def test_what_cannot_be_read_is_told_and_never_passed_over() -> None:
     assert [(each.act, each.flaw) for each in session.acts()] == [(None, UNREADABLE), (None, UNREADABLE)]
     for junk in (b"", b"[", b"[1]", b'"x"', b'{"id":1,"method":3}', b"\xff", b'{"hub":3}'):
         for direction in ("to_agent", "to_client", "note"):
-            assert not list(ActFold(stream="x").add(1, direction, junk, 0.0))
+            assert not list(ActFold(stream="x").add_runs(1, [(direction, [junk], 0.0, False)]))
 
 
 def test_a_hubs_notes_say_who_answered_and_where_the_session_lives() -> None:

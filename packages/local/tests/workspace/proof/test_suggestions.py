@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman_local.workspace.policy.policy import Policy
 from dragoman_local.workspace.policy.policy_parser import read_policy
 from dragoman_local.workspace.proof.suggestions import Suggestion, described, suggest
 from tests.workspace.proof.recording import ROOT, Recording, trial
@@ -47,6 +48,26 @@ def test_nothing_that_was_refused_is_allowed_and_the_rest_is_proposed_without_a_
         (("git", "log", "-2"),),
         (("git", "log", "-1"),),
     ]
+
+
+def test_what_a_rule_of_today_allows_though_it_was_refused_then_hinders_no_suggestion() -> None:
+    allowed = '[[rule]]\ndecision = "allow"\ncommand = "git push"\n'
+    session = commands(("git push", "no"), ("make", "yes"), ("make", "yes"))
+    (found,) = suggested(session, rules=allowed)
+    assert read_policy(found.text, "x").rules[0].command == (("make",),)
+
+
+def test_what_came_up_once_is_compared_with_nothing_that_was_refused() -> None:
+    once, refused = [(f"make {n}", "yes") for n in range(40)], [(f"rm {n}", "no") for n in range(30)]
+    verdicts, rules = commands(*once, *refused, ("make", "yes"), ("make", "yes")).verdicts(), trial("")
+    asked: list[tuple[str, ...]] = []
+
+    def policy_in(roots: tuple[str, ...]) -> Policy:
+        asked.append(roots)
+        return rules.policy_in(roots)
+
+    assert [each.saves for each in suggest(verdicts, policy_in, source="rules")] == [2]
+    assert len(asked) < 2 * len(verdicts)
 
 
 def test_edits_are_proposed_for_a_folder_or_a_file_of_one_project() -> None:

@@ -97,7 +97,7 @@ async def _let_coder_mend(
     findings: Sequence[NumberedFinding],
     texts: Mapping[str, str],
 ) -> v1.StopReason:
-    folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="dragoman-coder-")
+    folder = tempfile.mkdtemp(prefix="dragoman-coder-")  # no thread: after a cancel it would be nobody's
     agent = code_agent(replace(config, sessions=f"{folder}/sessions.db"))
     try:
         return await _prompt_coder(turn, agent, _prompt(findings, texts))

@@ -218,7 +218,7 @@ class ProjectTests:
             raise SuiteNotRun(f"{program} is not installed")
         if (seconds := min(SECONDS, self._meter.seconds_left())) <= 0:
             raise SuiteNotRun("the time budget is used up")
-        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="dragoman-tests-"))
+        folder = Path(tempfile.mkdtemp(prefix="dragoman-tests-"))  # no thread: after a cancel it is nobody's
         stop = threading.Event()
         source = Path(self._turn.session.cwd)
         copying = asyncio.ensure_future(asyncio.to_thread(_copy_project, source, folder, texts, stop))

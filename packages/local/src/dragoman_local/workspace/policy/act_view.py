@@ -207,9 +207,11 @@ def _members(act: Act, call: v1.ToolCallUpdate | None) -> Mapping[object, object
 
 
 def _as_text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
+    return (
+        value
+        if isinstance(value, str)
+        else msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
+    )
 
 
 def lent_call(act: Act, *, call_id: str, place: str) -> dict[str, Any]:

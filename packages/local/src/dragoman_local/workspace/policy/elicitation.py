@@ -321,9 +321,6 @@ class FormAnswers(Struct, frozen=True, kw_only=True):
                 raise FormUnanswered(f"the answer for the field {name!r} is not taken: {error}") from None
         return values
 
-    def for_url(self, url: str) -> Literal["accept", "decline"] | None:
-        return self.urls.get(host_of(url) or "")
-
 
 class FormAsker(Protocol):
     """The interface for asking a person."""
@@ -395,7 +392,7 @@ class ElicitationService:
             if self._asker is not None:
                 return await self._asker.fill(request, agent=agent_name), ""
         elif isinstance(request, v1.ElicitationUrlMode):
-            action = None if self._answers is None else self._answers.for_url(request.url)
+            action = None if self._answers is None else self._answers.urls.get(host_of(request.url) or "")
             if action is not None:
                 return (
                     v1.ElicitationAcceptAction() if action == "accept" else v1.ElicitationDeclineAction()

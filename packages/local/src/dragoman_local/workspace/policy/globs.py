@@ -171,9 +171,10 @@ def restricts(
     certainty = Certainty.NO
     for path in paths:
         names = _parts(absolute(path, "/").casefold()) if is_known(path) else _possible_names(path)
-        if is_known(path) and any(_match(parts, names) for parts in wanted):
-            return Certainty.YES
-        if not is_known(path) and any(
+        if is_known(path):
+            if any(_match(parts, names) for parts in wanted):
+                return Certainty.YES
+        elif any(
             len(path) > _MOST_CHARACTERS
             or overlap(parts, names, fits=lambda glob, name: may_be(name, glob), runs=("**",))
             for parts in wanted

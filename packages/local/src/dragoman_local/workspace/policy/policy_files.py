@@ -21,6 +21,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
 
+import msgspec
+from msgspec.structs import replace
+
+from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.system.files import CAREFUL, lock, open_regular
 from dragoman.system.replacement import PRIVATE, replacement_of
@@ -28,14 +32,15 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman.text.toml import toml_skeleton
 from dragoman_local.secrets.search import redact
 from dragoman_local.workspace.policy import globs
-from dragoman_local.workspace.policy.act import Act
+from dragoman_local.workspace.policy.act import Act, ActContext
+from dragoman_local.workspace.policy.act_reader import act_of_call
 from dragoman_local.workspace.policy.commands import literal_pattern
 from dragoman_local.workspace.policy.globs import is_plain, literal
 from dragoman_local.workspace.policy.policy import Approve, Policy, PolicyLayer
 from dragoman_local.workspace.policy.policy_parser import PolicyError, Rulebook, read_policy
 from dragoman_local.workspace.policy.policy_paths import policy_paths, project_file
 from dragoman_local.workspace.policy.rules import PolicyRule
-from dragoman_local.workspace.policy.shell import CommandScript
+from dragoman_local.workspace.policy.shell import CommandScript, read_line
 
 MOST_BYTES: Final = 1_048_576
 """The most bytes of a policy: reading a larger file would be a way to stop us."""
@@ -121,8 +126,7 @@ _parse = lru_cache(maxsize=PARSED)(read_policy)
 
 
 def _and_below(path: str) -> Sequence[str]:
-    place = globs.literal(os.path.abspath(path))
-    return (place, f"{place}/**")
+    return (place := globs.literal(os.path.abspath(path))), f"{place}/**"
 
 
 HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
@@ -204,6 +208,25 @@ def allow_line(act: Act) -> str:
         words += [word for path in act.paths for word in ("--path", path)]
     line = shlex.join(words)
     return line if line.isprintable() and len(line) <= MOST_LINE else ""
+
+
+def act_of_line(line: str, *, home: str) -> Act | None:
+    """The act of a command line that `allow_line` has made; None for any other line."""
+    said: dict[str, list[str]] = {}
+    try:
+        words = shlex.split(line)[3:]
+        for name, value in zip(words[::2], words[1::2], strict=True):
+            said.setdefault(name, []).append(value)
+        places = [{"path": path} for path in said.get("--path", ())]
+        fields = {"toolCallId": "", "kind": "".join(said.get("--kind", ["other"])), "locations": places}
+        call = msgspec.convert({**fields, "name": "".join(said.get("--tool", ()))}, v1.ToolCallUpdate)
+    except (ValueError, msgspec.ValidationError):
+        return None
+    agent, root = ("".join(said.get(name, ())) for name in ("--agent", "--cwd"))
+    act = act_of_call(call, ActContext(agent=agent, roots=(root,), home=home))
+    if "--command" in said:
+        act = replace(act, script=read_line("".join(said["--command"])))
+    return act if allow_line(act) == line else None
 
 
 def _conditions(act: Act, decision: Literal["allow", "deny"]) -> dict[str, Sequence[str]] | None:

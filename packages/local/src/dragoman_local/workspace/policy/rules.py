@@ -270,7 +270,10 @@ def touches(wanted: Sequence[str], part: ActPart, *, is_sure: bool = False) -> C
     ignored.
     """
     act = part.act
-    paths = map(_without_unknown_names, part.paths) if is_sure else part.paths
+    paths = [  # nothing has the name that takes the place of those that may be anything
+        "/".join("\0" if is_sure and name and not name.strip(ANY + RUN) else name for name in path.split("/"))
+        for path in part.paths
+    ]
     certainty = globs.restricts(wanted, paths, roots=act.roots, home=act.home)
     if certainty is not Certainty.NO:
         return certainty
@@ -286,11 +289,6 @@ def touches(wanted: Sequence[str], part: ActPart, *, is_sure: bool = False) -> C
         or any(globs.is_above(wanted, path, roots=act.roots, home=act.home) for path in part.trees)
     )
     return Certainty.PERHAPS if is_possible else Certainty.NO
-
-
-def _without_unknown_names(path: str) -> str:
-    """A path with a name that nothing has in the place of those that may be anything."""
-    return "/".join("\0" if name and not name.strip(ANY + RUN) else name for name in path.split("/"))
 
 
 class _Places:

@@ -12,8 +12,8 @@ from collections import OrderedDict
 from typing import Any, Final
 
 import msgspec
-from msgspec import Raw
-from msgspec.structs import replace
+from msgspec import UNSET, Raw, Struct, UnsetType, field
+from msgspec.structs import astuple, replace
 
 from dragoman.decoders import json_decoder
 from dragoman.schema import v1
@@ -31,9 +31,23 @@ MOST_IDS: Final = 16_384
 FORGOTTEN: Final = "(the agent's announcement of this call is no longer known)"
 
 _MEMBERS: Final = ("kind", "title", "name", "content", "locations", "rawInput")
-_EMPTY: Final = frozenset({b"null", b"[]", b"{}", b'""'})
+_EMPTY: Final = frozenset({b"", b"null", b"[]", b"{}", b'""'})
 
-_objects = json_decoder(dict[str, Raw])
+
+class CallUpdate(Struct, frozen=True):
+    """An update, as far as it says something of a tool call: its members, unread."""
+
+    kind: Raw = Raw(b"")
+    title: Raw = Raw(b"")
+    name: Raw = Raw(b"")
+    content: Raw = Raw(b"")
+    locations: Raw = Raw(b"")
+    raw_input: Raw = field(name="rawInput", default=Raw(b""))
+    call_id: str | UnsetType = field(name="toolCallId", default=UNSET)
+    tag: str = field(name="sessionUpdate", default="")
+
+
+_updates = json_decoder(CallUpdate)
 _inputs = json_decoder(dict[str, Any])
 _UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -61,18 +75,20 @@ class ToolCalls:
     def hear(self, session_id: str, update: Raw) -> str:
         """Read an update about a call, and return the call; an unreadable one is ignored."""
         try:
-            members = _objects.decode(update)
-            name = msgspec.json.decode(members.get("toolCallId", b"null"))
+            return self.take(session_id, _updates.decode(update))
         except _UNREADABLE:
             return ""
-        if not isinstance(name, str):
+
+    def take(self, session_id: str, update: CallUpdate) -> str:
+        """The same for an update that was read; one that names no call says nothing."""
+        name = update.call_id
+        if name is UNSET:
             return ""
         call = self._calls.setdefault((session_id, name), {})
         self._calls.move_to_end((session_id, name))
-        for member in _MEMBERS:
-            value = members.get(member)
+        for member, value in zip(_MEMBERS, astuple(update), strict=False):
             # As bytes of its own: a part of a frame would keep the whole frame.
-            if value is None or (after := bytes(value)) in _EMPTY:
+            if (after := bytes(value)) in _EMPTY:
                 continue
             before = call.get(member)
             if before is not None:
@@ -101,7 +117,9 @@ class ToolCalls:
         """Return earlier messages about the call of a request."""
         fields = self._calls.get((session_id, call.tool_call_id))
         unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
-        if fields is None and not _tells_what(call):
+        if fields is None and not (
+            call.kind or call.name or call.content or call.locations or call.raw_input
+        ):  # an id and a title
             return unreadable if self._forgotten else None
         if fields is None:
             is_full = len(self._forgotten) == MOST_IDS
@@ -112,11 +130,6 @@ class ToolCalls:
             return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **members}), v1.ToolCallUpdate)
         except SchemaError:
             return unreadable
-
-
-def _tells_what(call: v1.ToolCallUpdate) -> bool:
-    """Whether a request says more than an id and a title."""
-    return bool(call.kind or call.name or call.content or call.locations or call.raw_input)
 
 
 def _merge_input(before: bytes, after: bytes) -> bytes:

@@ -192,6 +192,9 @@ _PROSE_KEYS: Final = frozenset(
 _CONTENT_KEYS: Final = frozenset(CHANGE_KEYS) - {"edits"}
 """Members whose texts are what files would hold."""
 
+_KNOWN_KEYS: Final = frozenset((*PLACE_KEYS, *PATH_LISTS, *COMMAND_KEYS))
+_KNOWN_OF_COMMANDS: Final = _KNOWN_KEYS | {"args", *VARIABLE_KEYS}
+
 MOST_TEXTS: Final = 256
 MOST_CHARACTERS: Final = 65_536
 """The most unknown texts to keep, and the most characters of them."""
@@ -250,7 +253,7 @@ def _texts_in(raw: object) -> Iterator[tuple[str | None, bool]]:
     """Each text that no other reader takes, and whether its name means prose."""
     # Arguments and variables say something where there is a command for them; else they may be anything.
     runs = isinstance(raw, Mapping) and any(key in raw for key in COMMAND_KEYS)
-    known = {*PLACE_KEYS, *PATH_LISTS, *COMMAND_KEYS, *(("args", *VARIABLE_KEYS) if runs else ())}
+    known = _KNOWN_OF_COMMANDS if runs else _KNOWN_KEYS
     waiting: list[tuple[object, int, bool]] = [(raw, 0, False)]
     while waiting:
         value, depth, is_prose = waiting.pop()
@@ -260,7 +263,7 @@ def _texts_in(raw: object) -> Iterator[tuple[str | None, bool]]:
         elif depth > _DEEPEST:
             yield None, False
         elif isinstance(value, Mapping):
-            names = [key for key in value if isinstance(key, str) and {*"/\\.~"} & {*key}]
+            names = [key for key in value if isinstance(key, str) and re.search(r"[/\\.~]", key)]
             waiting += [(key, depth + 1, is_prose) for key in names]
             waiting += [
                 (item, depth + 1, is_prose or key in _PROSE_KEYS)

@@ -7,16 +7,18 @@ recordings that are read one after the other, for as long as the disk stays as i
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
 
+from dragoman.decoders import json_decoder
 from dragoman.schema import v1
 from dragoman_local.workspace.policy.act import ActContext
 from dragoman_local.workspace.policy.judge import with_real_paths
+from dragoman_local.workspace.policy.tool_calls import CallUpdate
 from dragoman_local.workspace.policy.tool_inputs import TEXT_KEYS
 
 Value = TypeVar("Value")
@@ -24,7 +26,22 @@ Value = TypeVar("Value")
 MOST_KNOWN: Final = 8192
 """The most cached values; above it all are forgotten."""
 
-_UPDATE: Final = re.compile(rb'\{"jsonrpc": ?"2\.0", ?"method": ?"session/update"')
+_UPDATES: Final = (
+    b'{"jsonrpc":"2.0","method":"session/update"',
+    b'{"jsonrpc": "2.0", "method": "session/update"',
+)
+
+
+class _Notification(Struct, frozen=True):
+    session_id: str = field(name="sessionId", default="")
+    update: CallUpdate = CallUpdate()
+
+
+class _UpdateFrame(Struct):
+    params: _Notification = _Notification()
+
+
+_frames = json_decoder(_UpdateFrame)
 
 
 class KnownActs:
@@ -52,10 +69,18 @@ class KnownActs:
         )
 
 
-def is_other_update(frame: bytes) -> bool:
-    """Whether a frame is surely an update about something else than a tool call."""
-    is_update = _UPDATE.match(frame) is not None and b"tool_call" not in frame
-    return is_update and frame.count(b'"method"') == 1 and b"\\u" not in frame
+def is_update(frame: bytes) -> bool:
+    """Whether a frame is, for sure, an update, and has no words that are spelled otherwise than they read."""
+    return frame.startswith(_UPDATES) and frame.count(b'"method"') == 1 and b"\\u" not in frame
+
+
+def read_update(frame: bytes) -> tuple[str, CallUpdate]:
+    """The session and the update of a frame, read at once; empty if it cannot be read."""
+    try:
+        params = _frames.decode(frame).params
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        params = _Notification()
+    return params.session_id, params.update
 
 
 def essence(call: v1.ToolCallUpdate, *, keeps_texts: bool) -> v1.ToolCallUpdate:

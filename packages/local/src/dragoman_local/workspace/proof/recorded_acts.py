@@ -1,8 +1,7 @@
 """Reads the acts in a recording: permission requests, uses of files and terminals, other tool calls.
 
     fold = ActFold(stream="20261118-…", agent="claude", cwd="/project", home="/home/me")
-    for entry in entries:
-        for recorded in fold.add(entry.sequence, entry.direction, entry.frame, entry.time): ...
+    for recorded in fold.add_runs(first, runs): ...
     for recorded in fold.finish(): ...
 
 It takes the entries of one stream of a journal, of `run` and `chat` or of a hub, and makes the `Act` that was
@@ -20,7 +19,7 @@ from hashlib import blake2b
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType, field
+from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from dragoman.decoders import json_decoder
@@ -35,7 +34,7 @@ from dragoman_local.workspace.policy.decision import usable_options
 from dragoman_local.workspace.policy.judge import act_of_access, resolve
 from dragoman_local.workspace.policy.tool_calls import ToolCalls
 from dragoman_local.workspace.policy.tool_inputs import FileChange, changes_in
-from dragoman_local.workspace.proof.known_acts import KnownActs, essence, is_other_update
+from dragoman_local.workspace.proof.known_acts import KnownActs, essence, is_update, read_update
 from dragoman_local.workspace.remote_access import PERMIT_METHOD, read_access
 
 Source: TypeAlias = Literal["request", "lent", "announced"]
@@ -91,15 +90,6 @@ class _Envelope(Struct):
     error: Raw | UnsetType = UNSET
 
 
-class _Update(Struct):
-    session_id: str = field(name="sessionId", default="")
-    update: Raw = Raw(b"{}")
-
-
-class _UpdateTag(Struct):
-    tag: str = field(name="sessionUpdate", default="")
-
-
 class _HubNote(Struct):
     """The members of the hub's notes that say something of acts; its `session/notes.py` has all."""
 
@@ -126,8 +116,6 @@ class _Pending(Struct, kw_only=True):
 
 
 _envelopes = json_decoder(_Envelope)
-_updates = json_decoder(_Update)
-_tags = json_decoder(_UpdateTag)
 _notes = json_decoder(_HubNote)
 _members = json_decoder(dict[str, Raw])
 _values = json_decoder(dict[str, Any])
@@ -164,12 +152,23 @@ class ActFold:
         self._lent: list[Act] = []
         self._texts: OrderedDict[str, str] = OrderedDict()
 
-    def add(self, sequence: int, direction: str, frame: bytes, time: float) -> Iterable[RecordedAct]:
-        """Read one entry; return the acts that it completes."""
+    def add_runs(
+        self, sequence: int, runs: Iterable[tuple[str, Sequence[bytes], float, bool]]
+    ) -> Iterator[RecordedAct]:
+        """Take the next entries by the run; gives the acts that they complete. Nearly all are updates, and
+        most of those say nothing of a call.
+        """
+        for direction, frames, time, _ in runs:
+            for at, frame in enumerate(frames, sequence):
+                if direction != "to_client" or not is_update(frame):
+                    yield from self._add(at, direction, frame, time)
+                elif b"tool_call" in frame:
+                    self._on_update(at, frame, time)
+            sequence += len(frames)
+
+    def _add(self, sequence: int, direction: str, frame: bytes, time: float) -> Iterable[RecordedAct]:
         if direction == "note":
             return self._on_note(frame) if frame.startswith(_HUB) else ()
-        if direction == "to_client" and is_other_update(frame):
-            return ()
         try:
             envelope = _envelopes.decode(frame)
         except _UNREADABLE:
@@ -177,7 +176,7 @@ class ActFold:
         if direction == "to_agent":
             return self._to_agent(envelope)
         if envelope.method == "session/update":
-            self._on_update(sequence, envelope.params, time)
+            self._on_update(sequence, frame, time)
         elif envelope.method and envelope.id is not UNSET:
             self._on_request(sequence, envelope, time)
         elif envelope.id is not UNSET:
@@ -282,16 +281,12 @@ class ActFold:
 
     # What the agent said.
 
-    def _on_update(self, sequence: int, params: Raw | UnsetType, time: float) -> None:
-        try:
-            notification = _updates.decode(params if params is not UNSET else b"{}")
-            tag = _tags.decode(notification.update).tag
-        except _UNREADABLE:
-            return
-        if tag in ("tool_call", "tool_call_update"):
-            name = self._calls.hear(notification.session_id, notification.update)
+    def _on_update(self, sequence: int, frame: bytes, time: float) -> None:
+        session_id, update = read_update(frame)
+        if update.tag in ("tool_call", "tool_call_update"):
+            name = self._calls.take(session_id, update)
             if name and self._prompts:
-                self._announced.setdefault((notification.session_id, name), (sequence, time))
+                self._announced.setdefault((session_id, name), (sequence, time))
 
     def _on_request(self, sequence: int, envelope: _Envelope, time: float) -> None:
         recorded = RecordedAct(

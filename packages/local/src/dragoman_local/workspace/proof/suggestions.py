@@ -13,8 +13,8 @@ Whether a rule saves a question, and whether it allows what was refused, the jud
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Final, Literal, NamedTuple
 
@@ -24,12 +24,13 @@ from msgspec.structs import replace
 from dragoman.text.sanitize import sanitize_line
 from dragoman_local.workspace.policy.act import READS, Act
 from dragoman_local.workspace.policy.commands import literal_pattern
+from dragoman_local.workspace.policy.decision import Certainty
 from dragoman_local.workspace.policy.globs import literal, names_below
 from dragoman_local.workspace.policy.policy import Policy, PolicyLayer
 from dragoman_local.workspace.policy.policy_files import place_patterns, toml_value
 from dragoman_local.workspace.policy.policy_parser import read_policy
 from dragoman_local.workspace.policy.program_calls import read_call
-from dragoman_local.workspace.policy.rules import PolicyRule, parts_of
+from dragoman_local.workspace.policy.rules import ActPart, PolicyRule, parts_of, relevance
 from dragoman_local.workspace.proof.policy_trial import Verdict, without_names
 
 LEAST: Final = 2
@@ -113,22 +114,30 @@ def suggest(
     """Suggest rules, the best first. They would be appended to `source`; each must save `least` questions."""
     asked = [each for each in verdicts if _is_spared(each)]
     refused = {without_names(each.act) for each in verdicts if each.recorded.answer == "deny"}
+    parts = {act: parts_of(act) for act in refused}
     narrow, needs = _needs_of(asked, policy_in, may_widen=least > 1)
     chosen: set[_Need] = set()
     rules: tuple[PolicyRule, ...] = ()
+    groups: dict[frozenset[_Need], list[int]] = {}
+    order: list[frozenset[_Need]] = []
     while needs:
-        counts = Counter(need - chosen for need in needs.values())
-        # What one condition more saves; of equals the first in a fixed order.
-        best = max(counts, key=lambda each: (counts[each] / len(each), counts[each], sorted(each)))
-        covered = [at for at, need in needs.items() if need <= chosen | best]
-        text = _rules_text(best)
-        more = (*rules, *read_policy(text, source).rules)
-        allows = cache(partial(_allows, policy_in, source, more))
-        saved = [at for at in covered if allows(without_names(asked[at].act))]
-        is_safe = not any(allows(act) for act in refused)
+        if not order:  # until something is chosen, what is left keeps its place
+            groups = _groups_of(needs, chosen)
+            order = sorted(groups, key=lambda each: _rank(each, len(groups[each])))
+        best = order.pop()
+        wanted = groups[best] if len(best) == 1 else needs
+        covered = [at for at in wanted if at in needs and needs[at] <= chosen | best]
+        is_wide = any(narrow[at] != needs[at] for at in covered)
+        is_safe, saved, text = True, list[int](), _rules_text(best)
+        new = rules[:0]
+        if len(covered) >= least or is_wide:
+            new = read_policy(text, source).rules
+            allows = cache(partial(_allows, policy_in, source, (*rules, *new)))
+            is_safe = not any(allows(act) for act in refused if _may_change(new, parts[act]))
+            saved = [at for at in covered if allows(without_names(asked[at].act))] if is_safe else []
         if is_safe and len(saved) >= least:
             chosen |= best
-            rules = more
+            rules, order = (*rules, *new), []
             yield Suggestion(
                 text=text,
                 saves=len(saved),
@@ -139,6 +148,27 @@ def suggest(
             need = needs.pop(at)
             if not is_safe and narrow[at] != need and not narrow[at] <= chosen:
                 needs[at] = narrow[at]  # a star allows what was refused, each command by itself may not
+                order = []
+
+
+def _rank(need: frozenset[_Need], saves: int) -> tuple[float, int, list[_Need]]:
+    """What one condition more saves; equals are in a fixed order."""
+    return saves / len(need), saves, sorted(need)
+
+
+def _groups_of(
+    needs: Mapping[int, frozenset[_Need]], chosen: set[_Need]
+) -> dict[frozenset[_Need], list[int]]:
+    """The questions by what they still need."""
+    groups: defaultdict[frozenset[_Need], list[int]] = defaultdict(list)
+    for at, need in needs.items():
+        groups[need - chosen].append(at)
+    return groups
+
+
+def _may_change(rules: Sequence[PolicyRule], parts: Sequence[ActPart]) -> bool:
+    """Whether one of these rules matches a part of an act: else they change nothing for it."""
+    return any(relevance(rule, part).certainty is Certainty.YES for rule in rules for part in parts)
 
 
 def _is_spared(verdict: Verdict) -> bool:
