@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,10 @@ import pytest
 from dragoman import Agent, Turn
 from dragoman.schema.v1 import Diff
 from dragoman_hub.gate.admission import Grant
+from dragoman_local.journal import Entry, open_journal
 from dragoman_local.journal.seal import Seal
 from dragoman_local.workspace.folder_memory import FolderMemory
+from dragoman_local.workspace.snapshots import take_snapshot
 from dragoman_local.workspace.tree_store import store_beside
 from tests.hub.sessions.stage import Stage, Talker, staged
 
@@ -192,6 +196,29 @@ async def test_secrets_in_a_line_are_covered(project: Path, trees: str) -> None:
         assert key not in str(told)
         assert told["isCovered"]
         assert len(told["text"].splitlines()) == 4
+
+
+async def test_of_turns_outside_of_the_hub_only_the_kind_of_author_is_told(project: Path, trees: str) -> None:
+    history = Path(trees).with_name("history.db")  # of `dragoman run`, beside the journal of the hub
+    store = store_beside(history)
+    number = store.begin_turn("run", [str(project)], stream="run", agent="other", prompt="a plan of mine")
+    async with await take_snapshot([str(project)], store=store) as before:
+        await before.record(number, "begin")
+        path = str(project / "a.txt")
+        diff = {"type": "diff", "path": path, "oldText": "old\n", "newText": "old\nplanned\n"}
+        update = {"sessionUpdate": "tool_call", "toolCallId": "c", "kind": "edit", "content": [diff]}
+        frame = json.dumps({"method": "session/update", "params": {"update": update}}).encode()
+        async with open_journal(history) as journal:
+            await journal.append("run", [Entry("to_client", frame, time.time())])
+        (project / "a.txt").write_text("old\nplanned\n")
+        async with await before.retake() as after:
+            await after.record(number, "end")
+    store.close()
+    async with staged({"one": author}, changes=True, trees=trees) as stage:
+        client, session = await written(stage, project)
+        told = await client.call(BLAME, {"sessionId": session, "path": "a.txt"})
+        assert told["ranges"][1] == {"first": 2, "last": 2, "by": "agent", "isHidden": True}
+        assert "a plan" not in str(told)
 
 
 async def test_a_sealed_memory_knows_as_much(project: Path, trees: str) -> None:
